@@ -232,12 +232,11 @@ torture:
 mutants:
 	@hack/mutants $(MUTANT)
 
-# Informers on a real control plane that is killed, compacted and cut off, for
-# long. What it finds is also in bin, as JSON.
+# Informers on a real control plane that is killed, compacted and cut off for long.
 SOAK_FOR ?= 20m
 soak: $(BIN)/kinglet-cluster
 	$(GO) build -o $(BIN)/soak ./test/e2e/soak
-	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
+	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep

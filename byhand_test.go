@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -43,7 +43,7 @@ func newLegal(t *testing.T, name string) *legal {
 // the store by hand, before Run, beside events and between relists. After a last list,
 // every handler knows what the source has.
 func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for i := range uint64(150) {
 		rnd := rand.New(rand.NewPCG(seed, i))
 		synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestNothingIsCheckedUnlessTheInformerIsWatching(t *testing.T) {
@@ -25,7 +25,7 @@ func TestNothingIsCheckedUnlessTheInformerIsWatching(t *testing.T) {
 		r.run()
 		refused("without a list")
 		r.src.FailLists(0, nil)
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if report, err := r.informer.CheckConsistency(t.Context()); err != nil || report.Compared != 1 {
 			t.Errorf("while watching: %+v, %v", report, err)
 		}

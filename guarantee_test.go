@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -55,7 +55,7 @@ func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 				r.must(r.src.Add(newPod("c", "n2")))
 				r.must(r.src.Update(newPod("a", "n2")))
 				r.must(r.src.Delete(key("b")))
-				testclock.Pass(5 * time.Minute)
+				testbubble.Pass(5 * time.Minute)
 				r.equal()
 			})
 		})
@@ -83,7 +83,7 @@ func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
 		src.late.Store(2)
 		r.src.Disconnect(apierrors.NewResourceExpired("too old"))
 		for range 100 {
-			testclock.Pass(50 * time.Millisecond)
+			testbubble.Pass(50 * time.Millisecond)
 			if got := r.informer.Store().ResourceVersion(""); got != before {
 				t.Fatalf("resource version went from %s to %s", before, got)
 			}
@@ -263,7 +263,7 @@ func TestGuarantee7AnObjectWithoutIdentityDegradesUntilARelistAndDeletesNothing(
 		if !r.informer.Status().Degraded {
 			t.Error("not degraded")
 		}
-		testclock.Pass(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		if r.informer.Status().Degraded {
 			t.Error("still degraded after a relist")
 		}
@@ -280,7 +280,7 @@ func TestGuarantee9RunReturnsAfterHandlersHaveAndNamesThoseThatDoNot(t *testing.
 			kinglet.HandlerOptions{Name: "deaf"})
 		r.run()
 		r.stop()
-		testclock.Pass(1500 * time.Millisecond)
+		testbubble.Pass(1500 * time.Millisecond)
 		var stuck *kinglet.StuckHandlerError
 		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &stuck) || stuck.Handler != "deaf" {
 			t.Errorf("reported: %v", errs)
@@ -314,7 +314,7 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 				r.src.Disconnect(nil)
 				r.must(r.src.Delete(key("a")))
 				r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
-				testclock.Pass(10 * time.Minute)
+				testbubble.Pass(10 * time.Minute)
 				expect(t, rec.take())
 				st := r.informer.Status()
 				if st.Objects != 1 || !st.Synced || apierrors.ReasonForError(st.LastError) != apierrors.ReasonForError(refusal) {
@@ -322,7 +322,7 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 				}
 				r.src.FailWatches(0, nil)
 				r.src.FailLists(0, nil)
-				testclock.Pass(2 * time.Minute)
+				testbubble.Pass(2 * time.Minute)
 				r.equal()
 				lines := rec.take()
 				if len(lines) != 2 || !strings.Contains(lines[0], "Deleted a") || !strings.Contains(lines[1], "Added a on n2") {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -54,7 +54,7 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 		r.must(r.src.Delete(key("b")))
 		r.src.Expire()
 		r.src.FailWatches(0, nil)
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		lines := rec.take()
 		slices.SortStableFunc(lines, func(x, y string) int { return strings.Compare(word(x, 2), word(y, 2)) })
 		expect(t, lines,
@@ -111,7 +111,7 @@ func TestGuarantee4ARelistWithoutChangesCallsNoHandler(t *testing.T) {
 		held, _ := r.informer.Store().Get(key("a"))
 		r.src.Disconnect(nil)
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		expect(t, rec.take())
 		if again, _ := r.informer.Store().Get(key("a")); again != held {
 			t.Error("an object that did not change was replaced by a copy")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -55,7 +55,7 @@ func TestResyncDeliversEveryObjectAgain(t *testing.T) {
 		r.run()
 		defer r.end()
 		rec.take()
-		testclock.Pass(61 * time.Second)
+		testbubble.Pass(61 * time.Second)
 		expect(t, rec.take(), "Resync Updated a on n1", "Resync Updated b on n1")
 	})
 }

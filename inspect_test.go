@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -250,13 +250,13 @@ func TestAStatusAllocatesItsHandlersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testallocs.Least(100, func() { inf.Status() }); n != 0 {
+	if n := testkit.Allocs(100, func() { inf.Status() }); n != 0 {
 		t.Errorf("%v allocations without a handler", n)
 	}
 	if _, err := inf.AddHandler(&recorder{}, kinglet.HandlerOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := testallocs.Least(100, func() { inf.Status() }); n != 1 {
+	if n := testkit.Allocs(100, func() { inf.Status() }); n != 1 {
 		t.Errorf("%v allocations with one", n)
 	}
 }

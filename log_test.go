@@ -17,7 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -136,7 +136,7 @@ func loggedOf(t *testing.T, f func(t *testing.T, src *failing, log *recording)) 
 
 func TestAnInformerThatIsWellLogsThatItListsAndSynced(t *testing.T) {
 	loggedOf(t, func(t *testing.T, _ *failing, log *recording) {
-		testclock.Pass(24 * time.Hour)
+		testbubble.Pass(24 * time.Hour)
 		want := []string{
 			"DEBUG informer lists informer=pods phase=Listing cause=start",
 			"DEBUG informer synced informer=pods phase=Watching",
@@ -159,7 +159,7 @@ func TestAnInformerThatFailsForSixHoursSaysSoEveryMinute(t *testing.T) {
 		var lines []string
 		var failures int
 		for time.Since(began) < 6*time.Hour {
-			testclock.Pass(time.Minute)
+			testbubble.Pass(time.Minute)
 			got := log.take()
 			if len(got) > 1 {
 				t.Fatalf("within a minute: %q", got)
@@ -183,11 +183,11 @@ func TestAnInformerThatFailsForSixHoursSaysSoEveryMinute(t *testing.T) {
 			t.Errorf("the lines speak of %d failures in about %d requests", failures, asked)
 		}
 		src.fail(nil)
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		if err := src.Update(testpods.New("a", "2")); err != nil { // the first sign of life
 			t.Fatal(err)
 		}
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		well := log.take()
 		for len(well) > 0 && strings.HasPrefix(well[0], "WARN") {
 			well = well[1:]
@@ -210,13 +210,13 @@ func TestAnotherCauseIsLoggedAtOnce(t *testing.T) {
 			{apierrors.NewInternalError(errors.New("etcd is away")), "server_error"},
 		} {
 			src.fail(c.err)
-			testclock.Pass(59 * time.Second)
+			testbubble.Pass(59 * time.Second)
 			if got := log.take(); len(got) != 1 || !strings.Contains(got[0], " cause="+c.cause+" ") {
 				t.Errorf("%s: %q", c.cause, got)
 			}
 		}
 		src.fail(nil)
-		testclock.Pass(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		log.take()
 	})
 }
@@ -229,9 +229,9 @@ func TestAnInformerThatFlapsDoesNotFlood(t *testing.T) {
 		var fails, well int
 		for i := range 120 {
 			src.fail(apierrors.NewServiceUnavailable("away"))
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			src.fail(nil)
-			testclock.Pass(14 * time.Second)
+			testbubble.Pass(14 * time.Second)
 			if i%2 == 0 {
 				if err := src.Update(testpods.New("a", fmt.Sprint(i))); err != nil {
 					t.Fatal(err)
@@ -241,7 +241,7 @@ func TestAnInformerThatFlapsDoesNotFlood(t *testing.T) {
 		// Nothing changes any more, so the informer is known to be well when the next
 		// watch ends. That watch began at most two minutes later, and lasts at most
 		// ten.
-		testclock.Pass(15 * time.Minute)
+		testbubble.Pass(15 * time.Minute)
 		got := log.take()
 		for _, line := range got {
 			if strings.HasPrefix(line, "WARN informer fails ") {

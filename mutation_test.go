@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -70,7 +70,7 @@ func TestGuarantee8AWriteThroughOneObjectIsFoundInAllThatShareTheMemory(t *testi
 		for _, name := range []string{"a", "b", "c"} {
 			r.publish(name)
 		}
-		testclock.Pass(3 * time.Second)
+		testbubble.Pass(3 * time.Second)
 		expect(t, r.mutations())
 		r.publish("d")
 		r.must(r.src.Delete(key("d")))
@@ -87,7 +87,7 @@ func TestGuarantee8AWriteThroughOneObjectIsFoundInAllThatShareTheMemory(t *testi
 		}
 		held.Spec.Containers[0].Env[2].Value = "x"
 		r.publish("z")
-		testclock.Pass(2 * time.Second)
+		testbubble.Pass(2 * time.Second)
 		r.end()
 		// d is gone, and watched for one more interval.
 		expect(t, r.mutations(), append(sharers, "d spec.containers[0].env[2].value")...)
@@ -115,7 +115,7 @@ func TestASampleIsCheckedFromTimeToTimeAndWhenTheInformerStops(t *testing.T) {
 		held.Spec.NodeName = "mine"
 		r.publish("z")
 		expect(t, r.mutations())
-		testclock.Pass(61 * time.Second)
+		testbubble.Pass(61 * time.Second)
 		expect(t, r.mutations(), "a spec.nodeName")
 		held.Spec.Hostname = "mine"
 		r.publish("y")
@@ -141,7 +141,7 @@ func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
 		r.src.Disconnect(nil)
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 		r.must(r.src.Delete(key("a")))
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		r.end()
 		expect(t, r.mutations(), "a spec.nodeName", "a spec.hostname")
 	})

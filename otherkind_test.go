@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -56,7 +56,7 @@ func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 						rec.take()
 						before := r.informer.Status()
 						r.src.Send(source.Event[pod]{Type: typ, Item: tc.item})
-						testclock.Pass(time.Minute) // a relist would have come
+						testbubble.Pass(time.Minute) // a relist would have come
 						r.equal()
 						after := r.informer.Status()
 						if after.Degraded || after.ResourceVersion != before.ResourceVersion || after.Failures != 1 || !after.Since.Equal(before.Since) {
@@ -102,7 +102,7 @@ func TestADeleteInAnotherKindDeletesTheObjectWithItsUID(t *testing.T) {
 		rec.take()
 		r.src.Send(source.Event[pod]{Type: source.Modified, Item: ofAnotherKind("a", "uid-a")})
 		r.src.Send(source.Event[pod]{Type: source.Deleted, Item: ofAnotherKind("a", "uid-a")})
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		expect(t, rec.take(), "Live Deleted a on n1 (final state unknown)")
 		if q := r.informer.Quarantined(); len(q) > 0 || r.informer.Store().Len() != 1 {
 			t.Errorf("%d objects; in quarantine: %v", r.informer.Store().Len(), q)
@@ -184,7 +184,7 @@ func TestInitialEventsOfAnotherKindChangeNothing(t *testing.T) {
 					}
 					r.src.Expire()
 					r.src.Disconnect(nil)
-					testclock.Pass(time.Minute)
+					testbubble.Pass(time.Minute)
 				}
 			})
 		})

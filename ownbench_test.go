@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -141,13 +141,13 @@ func TestReadsAllocateNoMoreThanTheStoreWhileThereAreNoOwnWrites(t *testing.T) {
 	inf := ownPods(t, 1000, 0)
 	key := Key{Namespace: "default", Name: "pod-000042"}
 	for _, way := range readWays {
-		store := testallocs.Least(100, func() { way.read(inf.WritableStore(), key) })
-		informer := testallocs.Least(100, func() { way.read(inf.Store(), key) })
+		store := testkit.Allocs(100, func() { way.read(inf.WritableStore(), key) })
+		informer := testkit.Allocs(100, func() { way.read(inf.Store(), key) })
 		if informer > store {
 			t.Errorf("%s: %v allocations, and %v of the store", way.name, informer, store)
 		}
 	}
-	before := testallocs.Least(100, func() {
+	before := testkit.Allocs(100, func() {
 		for range inf.WritableStore().Snapshot().All() {
 		}
 	})
@@ -158,7 +158,7 @@ func TestReadsAllocateNoMoreThanTheStoreWhileThereAreNoOwnWrites(t *testing.T) {
 			}
 		},
 	} {
-		if got := testallocs.Least(100, do); got > before {
+		if got := testkit.Allocs(100, do); got > before {
 			t.Errorf("%s of a snapshot: %v allocations, and %v of the store's", what, got, before)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -78,16 +78,16 @@ func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *tes
 				}
 			}
 		}
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		want(set.Check)
 		want(set.Ready, "1 of 1 informers: pods: not synced: forbidden (403)", "grant list and watch on pods to ann")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		want(set.Check, "pods: not synced 1m1s after the start: forbidden (403)")
 		pods.change(func(s *kinglet.Status) { s.Synced = true })
-		testclock.Elapse(8*time.Minute + 59*time.Second)
+		testbubble.Elapse(8*time.Minute + 59*time.Second)
 		want(set.Check)
 		want(set.Ready)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		want(set.Check, "reads have been stale for 10m1s: forbidden (403)")
 		want(set.Ready)
 		pods.change(func(s *kinglet.Status) { s.Phase, s.LastError, s.FailingSince = reflector.Watching, nil, time.Time{} })

@@ -13,8 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testlog"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -91,7 +91,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			log := testlog.Log{Skip: phaseLine}
+			log := testkit.Log{Skip: phaseLine}
 			was := slog.Default()
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 			defer slog.SetDefault(was)
@@ -127,7 +127,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 					}
 					if i < len(tc.paths)-1 {
 						for src.left() > len(tc.paths)-i-2 {
-							testclock.Pass(time.Second)
+							testbubble.Pass(time.Second)
 							synctest.Wait()
 						}
 					}

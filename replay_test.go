@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -88,7 +88,7 @@ func TestAWatchWithoutVersionsThatRestartsDeliversOnlyChanges(t *testing.T) {
 		synctest.Wait()
 		expect(t, rec.take(), "Live Updated a on n1") // somebody said that it changed
 
-		testclock.Pass(time.Hour)
+		testbubble.Pass(time.Hour)
 		w, after := u.latest()
 		if after < before+2 {
 			t.Fatalf("%d watches in an hour, the test is about those that begin anew", after-before)
@@ -97,7 +97,7 @@ func TestAWatchWithoutVersionsThatRestartsDeliversOnlyChanges(t *testing.T) {
 
 		u.set(newPod("a", "n2"), newPod("b", "n1"), newPod("c", "n1"))
 		w.Stop()
-		testclock.Pass(time.Hour)
+		testbubble.Pass(time.Hour)
 		expect(t, rec.take(), "Live Updated a on n2", "Live Added c on n1")
 
 		w, _ = u.latest()

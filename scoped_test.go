@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -148,7 +147,7 @@ func TestAnInformerOfSeveralSourcesHasSyncedOnceEachHasBeenListed(t *testing.T) 
 			t.Errorf("status is %v, %v", st.Phase, st.LastError)
 		}
 		expect(t, rec.take())
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if !r.informer.HasSynced() {
 			t.Error("not synced")
 		}
@@ -251,7 +250,7 @@ func TestASourceSpeaksForItsScopeAlone(t *testing.T) {
 		}
 		sources["b"].Expire()
 		sources["b"].Disconnect(nil)
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "x"}); !ok {
 			t.Error("a relist of b removed an object of a")
 		}
@@ -285,8 +284,8 @@ func TestTheSourceOfNewIsOneOfAnyNumber(t *testing.T) {
 // Random sources come and go, fail and change, and each handler ends with what the
 // sources have.
 func TestGuaranteeEachHandlerSeesALegalHistoryOfSourcesThatComeAndGo(t *testing.T) {
-	seed := testseed.Of(t)
-	for n := range uint64(testrepeat.Times(50)) {
+	seed := testkit.Seed(t)
+	for n := range uint64(testkit.Trials(50)) {
 		synctest.Test(t, func(t *testing.T) { comeAndGo(t, rand.New(rand.NewPCG(seed, n))) })
 	}
 }
@@ -330,7 +329,7 @@ func comeAndGo(t *testing.T, rnd *rand.Rand) {
 			r.add(histories[1], kinglet.HandlerOptions{EveryVersion: true, Bound: 1 << 10})
 		}
 	}
-	testclock.Pass(2 * time.Minute)
+	testbubble.Pass(2 * time.Minute)
 	r.equal()
 	want := map[kinglet.Key]string{}
 	for p := range r.informer.Store().All() {

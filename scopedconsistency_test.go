@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
@@ -53,7 +53,7 @@ func TestADifferenceOfOneSourceHasThatOneListedAgain(t *testing.T) {
 		r.must(r.informer.WritableStore().Write(store.Op[pod]{Key: kinglet.Key{Namespace: "b", Name: "y"}, Delete: true}))
 		r.sources["c"].FailWatches(-1, errors.New("not now")) // it cannot be checked
 		r.sources["c"].Disconnect(nil)
-		testclock.Pass(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		found, err := (*kinglet.InconsistentError)(nil), error(nil)
 		for _, err = range r.errors() {
 			if errors.As(err, &found) {
@@ -68,7 +68,7 @@ func TestADifferenceOfOneSourceHasThatOneListedAgain(t *testing.T) {
 			t.Errorf("the status has %+v", st)
 		}
 		r.sources["c"].FailWatches(0, nil)
-		testclock.Pass(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		r.equal()
 		if st := r.informer.Status().Consistency; st.Sweeps == 0 || st.Differences != 1 {
 			t.Errorf("with all sources the status has %+v", st)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -208,7 +208,7 @@ func TestOwnWritesStayInReadsWhenSourcesAreReplacedBySetSources(t *testing.T) {
 		if s := r.informer.Status().OwnWrites; s.Entries != 1 || s.Dropped != 1 {
 			t.Errorf("%+v", s)
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		a.Send(bookmark("100"))
 		if err := <-waited; err != nil {
 			t.Error(err)

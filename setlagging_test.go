@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -80,7 +80,7 @@ func takeOver(t *testing.T, was kinglet.Scope, deaf, failing bool) {
 	}
 	late := &cached{part: partOf(server, scope), before: before, deaf: deaf}
 	r.must(r.informer.SetSources(kinglet.ScopedSource[pod]{Scope: scope, Source: late}))
-	testclock.Pass(time.Minute)
+	testbubble.Pass(time.Minute)
 	expect(t, rec.take())
 	if p, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "stays"}); !ok || p.Spec.NodeName != "n2" || r.informer.Store().Len() != 1 {
 		t.Errorf("%d objects, %v", r.informer.Store().Len(), p)
@@ -105,7 +105,7 @@ func TestASourceOfAServerWithLowerVersionsTakesOverInTheEnd(t *testing.T) {
 		defer r.end()
 		other := sourcetest.NewStatic(podIn("a", "x", "n9"))
 		r.must(r.informer.SetSources(scopedOf("a", other)))
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		r.sources["a"] = other
 		r.equal()
 	})

@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -119,7 +118,7 @@ func TestAnObjectThatPassesToAnotherSourceStays(t *testing.T) {
 		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "b", Name: "y"}); !ok {
 			t.Error("y is not read while its new source is listed")
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if got := rec.take(); len(got) != 2 || !slices.Contains(got, "Initial Updated changes on n2") ||
 			!slices.Contains(got, "Initial Deleted z on n1 (final state unknown)") {
 			t.Errorf("received %v", got)
@@ -133,8 +132,8 @@ func TestAnObjectThatPassesToAnotherSourceStays(t *testing.T) {
 // Namespaces are named at random. Some have a source each, and one source covers the
 // others: each handler sees a legal history and ends with what the sources have.
 func TestGuaranteeEachHandlerSeesALegalHistoryWhileSourcesAreSet(t *testing.T) {
-	seed := testseed.Of(t)
-	for n := range uint64(testrepeat.Times(50)) {
+	seed := testkit.Seed(t)
+	for n := range uint64(testkit.Trials(50)) {
 		synctest.Test(t, func(t *testing.T) { setAtRandom(t, rand.New(rand.NewPCG(seed, n))) })
 	}
 }
@@ -193,7 +192,7 @@ func setAtRandom(t *testing.T, rnd *rand.Rand) {
 			}
 		}
 	}
-	testclock.Pass(2 * time.Minute)
+	testbubble.Pass(2 * time.Minute)
 	want := map[kinglet.Key]string{}
 	for _, p := range server.Objects() {
 		if within(now, p) {

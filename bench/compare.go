@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
@@ -67,31 +69,13 @@ func (s *setup) lister(at replay.Endpoint) (func(context.Context, metav1.ListOpt
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
-			l, err := c.Resource(podsResource).List(ctx, opts)
-			if err != nil {
-				return nil, "", err
-			}
-			for i := range l.Items {
-				out = append(out, &l.Items[i])
-			}
-			return out, l.GetContinue(), nil
-		}, nil
+		return pagesOf(c.Resource(podsResource).List), nil
 	case unstructured:
 		c, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
-			l, err := c.Resource(podsResource).List(ctx, opts)
-			if err != nil {
-				return nil, "", err
-			}
-			for i := range l.Items {
-				out = append(out, &l.Items[i])
-			}
-			return out, l.GetContinue(), nil
-		}, nil
+		return pagesOf(c.Resource(podsResource).List), nil
 	}
 	c, err := typedv1.NewForConfig(cfg)
 	if err != nil {
@@ -111,4 +95,20 @@ func (s *setup) lister(at replay.Endpoint) (func(context.Context, metav1.ListOpt
 		}
 		return out, l.Continue, nil
 	}, nil
+}
+
+// pagesOf returns a lister of what list returns.
+func pagesOf[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error)) func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error) {
+	return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+		l, err := list(ctx, opts)
+		if err != nil {
+			return nil, "", err
+		}
+		err = meta.EachListItem(l, func(obj runtime.Object) error {
+			out = append(out, obj.(metav1.Object))
+			return nil
+		})
+		page, _ := meta.ListAccessor(l)
+		return out, page.GetContinue(), err
+	}
 }

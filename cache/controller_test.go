@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // controlled runs a Controller over a script in a bubble, and calls during
@@ -236,7 +238,7 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 					named = named[:strings.IndexByte(named, ' ')]
 				}
 				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"\" true failed to list my pods: %v", named, forbidden))
-				pass(5 * time.Second)
+				testbubble.Elapse(5 * time.Second)
 				s.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
 				synctest.Wait()
 				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"5\" false gone", named))

@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // weather is a ListerWatcher over pods that keep changing, whose lists and
@@ -163,7 +164,7 @@ func TestAControllerInAStormEndsEqualAndLeavesNothingBehind(t *testing.T) {
 	} {
 		for run := range 8 {
 			t.Run(fmt.Sprint(what, run), func(t *testing.T) {
-				seed := testseed.Of(t)
+				seed := testkit.Seed(t)
 				silenced(t)
 				synctest.Test(t, func(t *testing.T) { storm(t, seed, queue) })
 			})
@@ -206,13 +207,13 @@ func storm(t *testing.T, seed uint64, queue func(known Store) Queue) {
 	for range 1500 {
 		s.change()
 		if s.version%10 == 0 {
-			pass(time.Duration(100+s.version) * time.Millisecond)
+			testbubble.Elapse(time.Duration(100+s.version) * time.Millisecond)
 		}
 	}
 	s.mu.Lock()
 	s.calm = true
 	s.mu.Unlock()
-	pass(15 * time.Minute)
+	testbubble.Elapse(15 * time.Minute)
 	if got, want := c.LastSyncResourceVersion(), strconv.Itoa(s.version); got != want || !c.HasSynced() {
 		t.Errorf("at version %s, the server at %s; synced %v", got, want, c.HasSynced())
 	}

@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewTTLStore(MetaNamespaceKeyFunc, time.Minute)
 		add(t, s, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		if len(s.List()) != 3 {
 			t.Fatal("something has expired at its time, not after it")
 		}
 		if err := s.Update(configMap("a", "2", 4)); err != nil {
 			t.Fatal(err)
 		}
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		if _, ok, _ := s.GetByKey("a/1"); ok {
 			t.Error("GetByKey finds what has expired")
 		}
@@ -39,7 +39,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Replace([]any{configMap("b", "1", 5), configMap("b", "2", 5)}, "7"); err != nil {
 			t.Fatal(err)
 		}
-		testclock.Elapse(59 * time.Second)
+		testbubble.Elapse(59 * time.Second)
 		if err := s.Delete(configMap("b", "2", 8)); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Resync(); err != nil || s.LastStoreSyncResourceVersion() != "9" {
 			t.Errorf("at %s: %v", s.LastStoreSyncResourceVersion(), err)
 		}
-		testclock.Elapse(2 * time.Second)
+		testbubble.Elapse(2 * time.Second)
 		if len(s.List()) != 0 {
 			t.Error("what a Replace brought does not expire")
 		}

@@ -15,11 +15,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -59,15 +60,16 @@ func listAndWatch(t *testing.T, r *Reflector, s *script) (asked string, still bo
 	return s.heard(), still, err
 }
 
-// Each error, as the answer to a watch and as its first event, of the watch that
-// follows the list and of one that follows another.
+// Each error, as the answer to a list, as that to a watch and as its first event, of the
+// watch that follows the list and of one that follows another.
 func TestListAndWatchReturnsAsClientGosDoesHoweverAWatchFails(t *testing.T) {
 	things := schema.GroupResource{Resource: "pods"}
 	storeRead := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonStoreReadError, Message: "corrupt",
 	}}
 	object := watch.Event{Type: watch.Added, Object: pod("b", "6")}
-	for _, failure := range []*apierrors.StatusError{
+	for _, failure := range []error{
+		errBoom,
 		apierrors.NewResourceExpired("gone"),
 		apierrors.NewGenericServerResponse(410, "watch", things, "", "gone", 0, false),
 		storeRead,
@@ -79,22 +81,32 @@ func TestListAndWatchReturnsAsClientGosDoesHoweverAWatchFails(t *testing.T) {
 		apierrors.NewBadRequest("what"),
 	} {
 		refused := watchFails(failure)
-		sent := watch.Event{Type: watch.Error, Object: &failure.ErrStatus}
-		for what, watches := range map[string][]func() (watch.Interface, error){
-			"refused":                 {refused},
-			"refused again":           {ended(object), refused},
-			"its first event":         {ended(sent)},
-			"the first event again":   {ended(object), ended(sent)},
-			"after initial events":    {ended(endOfInitialEvents("5"), object), refused},
-			"the first event of more": {ended(endOfInitialEvents("5"), object), ended(sent)},
-		} {
+		cases := map[string][]func() (watch.Interface, error){
+			"refused":              {refused},
+			"refused again":        {ended(object), refused},
+			"after initial events": {ended(endOfInitialEvents("5"), object), refused},
+		}
+		if !apierrors.IsBadRequest(failure) { // kinglet lists without a version then
+			cases["list refused"] = nil
+		}
+		if status, ok := errors.AsType[*apierrors.StatusError](failure); ok {
+			sent := watch.Event{Type: watch.Error, Object: &status.ErrStatus}
+			cases["its first event"] = []func() (watch.Interface, error){ended(sent)}
+			cases["the first event again"] = []func() (watch.Interface, error){ended(object), ended(sent)}
+			cases["the first event of more"] = []func() (watch.Interface, error){ended(endOfInitialEvents("5"), object), ended(sent)}
+		}
+		for what, watches := range cases {
 			stream := what == "after initial events" || what == "the first event of more"
-			t.Run(fmt.Sprint(failure.ErrStatus.Reason, failure.ErrStatus.Code, " ", what), func(t *testing.T) {
+			list := lists("5", pod("a", "5"))
+			if what == "list refused" {
+				list = listFails(failure)
+			}
+			t.Run(fmt.Sprint(failure, " ", what), func(t *testing.T) {
 				silenced(t)
 				synctest.Test(t, func(t *testing.T) {
 					got := map[string]string{}
 					for _, name := range []string{"client-go", "kinglet"} {
-						s := &script{lists: []func() (runtime.Object, error){lists("5", pod("a", "5"))}, watches: watches}
+						s := &script{lists: []func() (runtime.Object, error){list}, watches: watches}
 						var lw ListerWatcher = s
 						if stream {
 							lw = streaming{s}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // ownWrites are a mutation cache and the store below it.
@@ -87,9 +87,9 @@ func TestAnOwnWriteIsForgottenAfterItsTimeOrWhenThereAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newOwnWrites(t, mutationCacheOptions{IncludeAdds: true, MaxCacheSize: 2})
 		w.Mutation(versionOfUID(5, "u"))
-		testclock.Elapse(5*time.Minute - time.Second)
+		testbubble.Elapse(5*time.Minute - time.Second)
 		w.shows("before its time is over", 5)
-		testclock.Elapse(2 * time.Second)
+		testbubble.Elapse(2 * time.Second)
 		w.shows("after it", 0)
 		w.Mutation(versionOfUID(6, "u"))
 		w.Mutation(configMap("a", "2", 7))

@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // detecting runs a detector in a bubble, and returns what it found.
@@ -36,7 +36,7 @@ func TestAWriteIntoAnObjectIsFoundAndNamedAtTheLatestWhenTheDetectorEnds(t *test
 		d.AddObject(c)
 		d.AddObject(configMap("a", "2", 2))
 		d.AddObject("no object")
-		testclock.Elapse(3 * time.Second)
+		testbubble.Elapse(3 * time.Second)
 		synctest.Wait()                            // nobody compares it now
 		c.Data = map[string]string{"k": "written"} // found when it ends
 	})
@@ -49,10 +49,10 @@ func TestAnObjectIsLookedAfterForTwoMinutes(t *testing.T) {
 	found := detecting(t, func(d MutationDetector) {
 		c := configMap("a", "1", 1)
 		d.AddObject(c)
-		testclock.Elapse(mutationWindow + 5*time.Second)
+		testbubble.Elapse(mutationWindow + 5*time.Second)
 		synctest.Wait()
 		c.Name = "2"
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		if n := d.(*mutationDetector).objects.Len(); n != 0 {
 			t.Errorf("%d objects are held", n)
 		}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // onePod lists a pod, and watches in silence; list fails with err if it returns one.
@@ -181,7 +181,7 @@ func TestChangesOfPhaseAreLoggedAtMostOnceAMinuteAndCause(t *testing.T) {
 		}
 		var running sync.WaitGroup
 		running.Go(func() { informer.RunWithContext(ctx) })
-		testclock.Elapse(time.Hour)
+		testbubble.Elapse(time.Hour)
 		lines := log.phases()
 		if len(lines) < 30 || len(lines) > 61 {
 			t.Errorf("%d lines in an hour of failures", len(lines))
@@ -196,7 +196,7 @@ func TestChangesOfPhaseAreLoggedAtMostOnceAMinuteAndCause(t *testing.T) {
 		mu.Lock()
 		failing = false
 		mu.Unlock()
-		testclock.Elapse(10 * time.Minute)
+		testbubble.Elapse(10 * time.Minute)
 		lines = log.phases()
 		for len(lines) > 0 && strings.Contains(lines[0], "informer fails") {
 			lines = lines[1:]

@@ -11,7 +11,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // thing is what the twins queue. One without a key has none, and one with a
@@ -178,7 +178,7 @@ func (w *queueTwins) waiting() bool {
 
 func testTwins(t *testing.T, make func(t *testing.T, r *rand.Rand, known [2]*things) (theirs, ours Queue)) {
 	silenced(t)
-	first := testseed.Of(t)
+	first := testkit.Seed(t)
 	for run := range uint64(200) {
 		seed := first + run
 		t.Run(fmt.Sprint("-seed ", seed), func(t *testing.T) {

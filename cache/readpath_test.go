@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testlog"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -87,7 +87,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv(disableFastPath, tc.environment)
 			for verbosity, want := range map[int]int{0: tc.quietly, pathVerbosity: tc.aloud} {
-				log := &testlog.Log{}
+				log := &testkit.Log{}
 				made := NewSharedIndexInformer(tc.lw, &corev1.Pod{}, 0, Indexers{}).(Observable)
 				if got := made.Status().Resource; got != tc.before {
 					t.Errorf("before it starts it lists %v", got)
@@ -108,7 +108,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	}
 }
 
-func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, verbosity int, log *testlog.Log) kinglet.Status {
+func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, verbosity int, log *testkit.Log) kinglet.Status {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, example, 0, Indexers{})
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
@@ -125,7 +125,7 @@ func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, ve
 // TestThatTheWireIsLeftIsLoggedOnce: what was read from it first cannot be.
 func TestThatTheWireIsLeftIsLoggedOnce(t *testing.T) {
 	client, _ := podServer(t, runtime.ContentTypeProtobuf)
-	log := &testlog.Log{}
+	log := &testkit.Log{}
 	// The server has pods, whatever the example says.
 	status := statusOnceSynced(t, NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone), &corev1.Node{}, 0, log)
 	if got := status.ReadPath; got.Path != source.PathClient || !errors.As(got.Why, new(*source.InterceptError)) || !errors.As(got.Why, new(*source.KindError)) {

@@ -19,7 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // running is a reflector that runs over a script.
@@ -65,11 +66,6 @@ func silenced(t *testing.T) *[]string {
 	}}
 	t.Cleanup(func() { utilruntime.ErrorHandlers = before })
 	return &list
-}
-
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 func TestAReflectorKeepsAnyStoreEqualAndTellsItsVersion(t *testing.T) {
@@ -120,27 +116,6 @@ func outside(f func() *Reflector) *Reflector {
 	return r
 }
 
-func TestARelistIsOfWhatTheVersionAsksAndOnlyWhenItIsGone(t *testing.T) {
-	reflecting(t, []func() (runtime.Object, error){lists("5"), lists("9", pod("a", "8"))}, ReflectorOptions{}, nil,
-		func(t *testing.T, r *running) {
-			r.script.heard()
-			pass(2 * time.Second)
-			r.script.watched().Stop() // the ordinary end
-			pass(2 * time.Second)
-			want(t, "asked after the end", r.script.heard(), "watch 5")
-			pass(time.Minute)
-			r.script.watched().Stop()
-			synctest.Wait()
-			want(t, "asked after another end", r.script.heard(), "watch 5")
-			r.store.heard()
-			r.script.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
-			pass(5 * time.Second)
-			want(t, "asked after it was gone", r.script.heard(), "list 5 limit 0, watch 9")
-			want(t, "told", r.store.heard(), "replace [a@8] at 9, version 9")
-			want(t, "version", r.LastSyncResourceVersion(), "9")
-		})
-}
-
 func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
 	var resync atomic.Bool
 	reflecting(t, nil, ReflectorOptions{ResyncPeriod: time.Minute},
@@ -152,80 +127,21 @@ func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
 		func(t *testing.T, r *running) {
 			want(t, "asked", r.script.heard(), "list 0 limit 7, watch 1")
 			r.store.heard()
-			pass(61 * time.Second)
+			testbubble.Elapse(61 * time.Second)
 			want(t, "told when it should not resync", r.store.heard(), "")
 			resync.Store(true)
-			pass(time.Minute)
+			testbubble.Elapse(time.Minute)
 			want(t, "told when it should", r.store.heard(), "resync")
 			internal := &apierrors.NewInternalError(errBoom).ErrStatus
 			r.script.heard()
 			for range 4 {
 				r.script.watched().Error(internal)
-				pass(14 * time.Second)
+				testbubble.Elapse(14 * time.Second)
 			}
 			if heard := r.script.heard(); strings.Contains(heard, "list") || strings.Count(heard, "watch 1") != 4 {
 				t.Errorf("asked after internal errors: %s", heard)
 			}
 		})
-}
-
-func TestListAndWatchReturnsAsClientGosDoes(t *testing.T) {
-	silenced(t)
-	gone := apierrors.NewResourceExpired("gone")
-	for what, c := range map[string]struct {
-		lists   []func() (runtime.Object, error)
-		watches []func() (watch.Interface, error)
-		during  func(*script)
-		err     string
-	}{
-		"a list that fails": {
-			lists: []func() (runtime.Object, error){listFails(errBoom)},
-			err:   "failed to list *v1.Pod: boom",
-		},
-		"a watch that cannot be begun": {
-			watches: []func() (watch.Interface, error){watchFails(errBoom)},
-			err:     "boom",
-		},
-		"a watch that breaks off": {
-			during: func(s *script) { s.watched().Error(&gone.ErrStatus) },
-		},
-		"a watch that ends at once": {
-			during: func(s *script) { s.watched().Stop() },
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				theirs, ours := &script{lists: c.lists, watches: c.watches}, &script{lists: c.lists, watches: c.watches}
-				for name, r := range map[string]*Reflector{
-					"client-go": kc.NewReflector(theirs, &corev1.Pod{}, &taker{}, 0),
-					"kinglet":   NewReflector(ours, &corev1.Pod{}, &taker{}, 0),
-				} {
-					returned := make(chan error, 1)
-					go func() { returned <- r.ListAndWatchWithContext(t.Context()) }()
-					synctest.Wait()
-					if c.during != nil {
-						s := ours
-						if name == "client-go" {
-							s = theirs
-						}
-						c.during(s)
-						synctest.Wait()
-					}
-					select {
-					case err := <-returned:
-						if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
-							t.Errorf("%s returned %v, want %q", name, err, c.err)
-						}
-						if c.err != "" && !errors.Is(err, errBoom) {
-							t.Errorf("%s does not wrap what failed", name)
-						}
-					default:
-						t.Errorf("%s has not returned", name)
-					}
-				}
-			})
-		})
-	}
 }
 
 func TestEachListAndWatchLists(t *testing.T) {
@@ -268,7 +184,7 @@ func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
 		set := func(*Reflector) { reported = silenced(t) }
 		reflecting(t, []func() (runtime.Object, error){listFails(err), lists("5")}, ReflectorOptions{}, set,
 			func(t *testing.T, r *running) {
-				pass(5 * time.Second)
+				testbubble.Elapse(5 * time.Second)
 				want(t, "asked", r.script.heard(), "list 0 limit 500, list 0 limit 500, watch 5")
 				if len(*reported) != 1 || !strings.Contains((*reported)[0], err.Error()) {
 					t.Errorf("%v: reported %q", err, *reported)
@@ -308,7 +224,7 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 					ctx, cancel := context.WithCancel(t.Context())
 					done := make(chan struct{})
 					go func() { defer close(done); run(s)(ctx) }()
-					pass(time.Minute)
+					testbubble.Elapse(time.Minute)
 					if n := panics.Load(); n != 1 {
 						t.Errorf("%d panics were handled", n)
 					}
@@ -353,12 +269,12 @@ func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); r.RunWithContext(ctx) }()
-		pass(time.Minute)
+		testbubble.Elapse(time.Minute)
 		if store.heard() == "" {
 			t.Error("not listed again")
 		}
 		store.set("", nil)
-		pass(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		if got := store.heard(); !strings.HasSuffix(got, "replace [] at 1, version 1") {
 			t.Errorf("told %s", got)
 		}

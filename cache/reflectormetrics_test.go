@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -92,13 +93,13 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 			defer close(done)
 			r.RunWithContext(ctx)
 		}()
-		pass(time.Minute)
+		testbubble.Elapse(time.Minute)
 		s.watched().Add(pod("c", "6"))
-		pass(10 * time.Second)
+		testbubble.Elapse(10 * time.Second)
 		s.watched().Stop()
 		synctest.Wait()
 		s.watched().Stop() // at once
-		pass(time.Minute)
+		testbubble.Elapse(time.Minute)
 		for name, figures := range map[string]string{
 			"lists": "[1 1 1]", "list duration": "[0 0]", "items in list": "[2 3]",
 			"watches": "[1 1 1]", "items in watch": "[1 0]", "short watches": "[1]", "version": "[5 6]",
@@ -117,9 +118,9 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 			defer close(done)
 			informer.RunWithContext(ctx)
 		}()
-		pass(time.Second)
+		testbubble.Elapse(time.Second)
 		s.watched().Add(pod("c", "8"))
-		pass(time.Second)
+		testbubble.Elapse(time.Second)
 		name := informer.(*sharedInformer).name
 		want(t, "version of an informer", f.of(name+" version"), "[7 8]")
 		want(t, "lists of an informer", f.of(name+" lists"), "[1]")
@@ -148,11 +149,11 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 			defer close(done)
 			c.RunWithContext(ctx)
 		}()
-		pass(time.Minute)
+		testbubble.Elapse(time.Minute)
 		want(t, "queued by a list", f.of("queued"), "[2 0]")
 		want(t, "version of a list", f.of("store version"), "[5]")
 		s.watched().Add(pod("c", "6"))
-		pass(time.Second)
+		testbubble.Elapse(time.Second)
 		want(t, "queued by an event", f.of("queued"), "[2 0 1 0]")
 		want(t, "version of an event", f.of("store version"), "[5 6]")
 		want(t, "latencies, in which no time passes here", f.of("latency"), "[0 0]")

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -142,14 +142,14 @@ func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
 				t.Errorf("version %q while a scope has not been listed", v)
 			}
 			open.Store(true)
-			testclock.Elapse(time.Minute)
+			testbubble.Elapse(time.Minute)
 			if v := version(); v != "1" {
 				t.Errorf("version %q, and the scopes have 1 and 2", v)
 			}
 			for range 3 {
 				a.Modify(podIn("a", "x", "n2"))
 			}
-			testclock.Elapse(time.Minute)
+			testbubble.Elapse(time.Minute)
 			if v := version(); v != "2" {
 				t.Errorf("version %q, and the scopes have 4 and 2", v)
 			}

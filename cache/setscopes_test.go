@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -90,7 +90,7 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 // Whichever of the two comes first, a scope that is not there can be added.
 func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
 	lw := &ListWatch{}
-	for range testrepeat.Times(5000) {
+	for range testkit.Trials(5000) {
 		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
 		if err != nil {
 			t.Fatal(err)

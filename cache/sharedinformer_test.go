@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestAHandlerRemovesItselfAndAnyOneAtAnyTime(t *testing.T) {
@@ -74,7 +74,7 @@ func TestATransformIsCalledOnceAVersionAndAFailureIsQuarantined(t *testing.T) {
 		stop := runInformer(inf)
 		src.Modify(testPod("odd", "n2"))
 		src.Modify(testPod("a", "n2"))
-		testclock.Elapse(time.Second) // error handlers of apimachinery pause a little
+		testbubble.Elapse(time.Second) // error handlers of apimachinery pause a little
 		d.expect(t, "first a@n1", "first odd@n1", "update a@n1 to a@n2")
 		for _, obj := range inf.GetStore().List() {
 			if obj.(*corev1.Pod).Labels["seen"] != "yes" {
@@ -92,7 +92,7 @@ func TestATransformIsCalledOnceAVersionAndAFailureIsQuarantined(t *testing.T) {
 		}
 		src.Delete(testPod("odd", "n2")) // the transform fails, and it is gone all the same
 		src.Modify(testPod("a", "n3"))
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		if got := inf.GetStore().ListKeys(); !slices.Equal(got, []string{"ns/a"}) {
 			t.Errorf("left: %v", got)
 		}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -137,21 +137,21 @@ func TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange(t *testing.T) {
 			if running != 1 {
 				t.Errorf("%d runs at once", running)
 			}
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			running--
 			r.note(k)
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{Workers: 4})
 		mustWatch(t, c, inf)
 		stop := start(t, c, inf)
-		testclock.Pass(500 * time.Millisecond)
+		testbubble.Pass(500 * time.Millisecond)
 		for i := range 10 {
 			p := newPod("a")
 			p.Labels = map[string]string{"i": fmt.Sprint(i)}
 			put(t, src, p)
 			synctest.Wait()
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if got := r.list(); len(got) != 2 {
 			t.Errorf("ran %d times, not twice", len(got))
 		}
@@ -212,7 +212,7 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		mustWatch(t, c, ready)
 		mustWatch(t, c, late)
 		stop := start(t, c, ready)
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		if got := r.list(); len(got) != 0 {
 			t.Errorf("ran %v before an informer was run", got)
 		}
@@ -247,7 +247,7 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		r := &runs{began: time.Now()}
 		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
 			r.note(k)
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{})
 		mustWatch(t, c, inf)
@@ -256,9 +256,9 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		for i := range 200 {
 			synctest.Wait()
 			put(t, src, newPod(fmt.Sprintf("live-%d", i)))
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 		}
-		testclock.Pass(500 * time.Millisecond)
+		testbubble.Pass(500 * time.Millisecond)
 		got := r.list()
 		if got[1] != "live-0" && got[2] != "live-0" {
 			t.Errorf("the first live change came after %v", got[:3])
@@ -331,7 +331,7 @@ func TestWhatFailsIsTriedAgainAsItAsksFor(t *testing.T) {
 				if err := c.Add(key("a")); err != nil {
 					t.Error(err)
 				}
-				testclock.Pass(10 * time.Minute)
+				testbubble.Pass(10 * time.Minute)
 				if got := r.list(); len(got) != test.runs {
 					t.Fatalf("ran %d times, not %d", len(got), test.runs)
 				}
@@ -368,7 +368,7 @@ func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
 		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
 		stop := start(t, c)
 		_ = c.Add(key("a"))
-		testclock.Pass(2 * time.Second)
+		testbubble.Pass(2 * time.Second)
 		if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], controller.ErrTimeout) {
 			t.Errorf("reported %v", errs)
 		}
@@ -434,7 +434,7 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 						}
 						return controller.Result{}, nil
 					case <-ctx.Done():
-						testclock.Pass(time.Second)
+						testbubble.Pass(time.Second)
 						if l.isReleased() {
 							t.Error("leadership is released while a key runs")
 						}
@@ -443,7 +443,7 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 				}, controller.Options[kinglet.Key]{Elector: l, OnError: r.report})
 				_ = c.Add(key("a"), key("b"))
 				stop := start(t, c)
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 				began := time.Now()
 				err := stop()
 				if test.drain {
@@ -486,13 +486,13 @@ func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 			p := newPod("a")
 			p.Labels = map[string]string{"i": fmt.Sprint(i)}
 			put(t, src, p)
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 		}
 		hot := c.Status().Hot
 		if len(hot) != 1 || hot[0].Key != "ns/a" || hot[0].Runs < 20 || hot[0].Causes["pods: Live"] < 19 {
 			t.Errorf("hot keys: %+v", hot)
 		}
-		testclock.Pass(3 * time.Minute)
+		testbubble.Pass(3 * time.Minute)
 		if hot := c.Status().Hot; len(hot) != 0 {
 			t.Errorf("hot keys after three quiet minutes: %+v", hot)
 		}

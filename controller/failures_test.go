@@ -10,7 +10,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
 				}, controller.Options[kinglet.Key]{OnError: r.report})
 				stop := start(t, c)
 				_ = c.Add(key("a"))
-				testclock.Pass(time.Hour)
+				testbubble.Pass(time.Hour)
 				errs := r.errors()
 				if len(errs) != 1 || !strings.Contains(errs[0].Error(), ", "+test.want+": ") {
 					t.Errorf("after %v: %v", r.list(), errs)
@@ -75,7 +75,7 @@ func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
 		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
 		stop := start(t, c)
 		_ = c.Add(key("cause"), key("context"), key("own"))
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if s := c.Status(); s.TimedOut != 3 {
 			t.Errorf("%d timed out", s.TimedOut)
 		}
@@ -98,7 +98,7 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 		run      func(ctx context.Context) error
 		reported int
 	}{
-		{"its own", func(context.Context) error { testclock.Pass(2 * time.Second); return context.Canceled }, 1},
+		{"its own", func(context.Context) error { testbubble.Pass(2 * time.Second); return context.Canceled }, 1},
 		{"the context's error", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 0},
 		{"the context's cause", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 0},
 	} {
@@ -110,7 +110,7 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 				}, controller.Options[kinglet.Key]{OnError: r.report})
 				stop := start(t, c)
 				_ = c.Add(key("a"))
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 				if err := stop(); err != nil && !errors.As(err, new(*controller.DrainError)) {
 					t.Error(err)
 				}
@@ -136,7 +136,7 @@ func TestAKeyThatFailedForGoodIsShownAsFailingUntilItSucceeds(t *testing.T) {
 		stop := start(t, c)
 		failing := func(want int) {
 			t.Helper()
-			testclock.Pass(time.Hour)
+			testbubble.Pass(time.Hour)
 			s, d := c.Status(), c.Inspect()
 			if s.Failing != want || s.FailedForGood != want || len(d.Failing) != want {
 				t.Errorf("%+v\n%+v, want %d that failed for good", s, d, want)

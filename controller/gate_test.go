@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -60,14 +60,14 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 				ctx, cancel := context.WithCancel(context.Background())
 				ended := make(chan error, 1)
 				go func() { ended <- inf.Run(ctx) }()
-				testclock.Pass(10 * time.Second)
+				testbubble.Pass(10 * time.Second)
 				if !test.exit {
 					cancel()
 					<-ended
 				}
-				testclock.Pass(10 * time.Second)
+				testbubble.Pass(10 * time.Second)
 				_ = c.Add(key("b"))
-				testclock.Pass(10 * time.Second)
+				testbubble.Pass(10 * time.Second)
 				if got := r.list(); len(got) != test.runs {
 					t.Errorf("ran %v", got)
 				}
@@ -97,12 +97,12 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 		}
 		stop := start(t, c)
 		_ = c.Add(key("b"))
-		testclock.Pass(10 * time.Second)
+		testbubble.Pass(10 * time.Second)
 		if got := r.list(); len(got) != 0 {
 			t.Errorf("ran %v", got)
 		}
 		registration.Remove()
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		if got := r.list(); len(got) != 1 {
 			t.Errorf("ran %v", got)
 		}
@@ -147,7 +147,7 @@ func TestWhyAReplicaDoesNotLeadOrLosesLeadershipIsShown(t *testing.T) {
 		go func() { ended <- c.Run(context.Background()) }()
 		problem := func(severity status.Severity, texts ...string) {
 			t.Helper()
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			s := c.Status()
 			problems := s.Problems(time.Now())
 			if len(problems) != 1 || problems[0].Severity != severity || problems[0].Cause != status.CauseGateClosed {
@@ -168,11 +168,11 @@ func TestWhyAReplicaDoesNotLeadOrLosesLeadershipIsShown(t *testing.T) {
 		unreachable := error(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
 		l.err.Store(&unreachable)
 		problem(status.Warning, "connection refused")
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		problem(status.Broken, "connection refused")
 		l.err.Store(nil)
 		close(l.leads)
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		if s := c.Status(); !s.GateOpen || len(s.Problems(time.Now())) > 0 {
 			t.Errorf("it leads: %+v", s)
 		}
@@ -214,7 +214,7 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 				informers = append(informers, pods)
 			}
 			stop := start(t, c, informers...)
-			testclock.Pass(time.Hour)
+			testbubble.Pass(time.Hour)
 			lines := strings.Count(logged(), "\n")
 			if !run && (lines != 1 || !strings.Contains(logged(), "nobody runs") || !strings.Contains(logged(), "informers=pods") || !strings.Contains(logged(), "controller=site")) || run && lines > 0 {
 				t.Errorf("run %v, logged:\n%s", run, logged())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -19,7 +19,7 @@ type lagging struct{ source.Source[pod] }
 
 func (l lagging) Watch(ctx context.Context, req source.WatchRequest[pod], yield func([]source.Event[pod]) error) error {
 	return l.Source.Watch(ctx, req, func(events []source.Event[pod]) error {
-		testclock.Pass(100 * time.Millisecond)
+		testbubble.Pass(100 * time.Millisecond)
 		return yield(events)
 	})
 }
@@ -41,7 +41,7 @@ func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 				if !ok {
 					t.Errorf("%v is not there", k)
 				}
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 				written := held.DeepCopy()
 				written.Labels = map[string]string{"run": time.Now().String()}
 				if err := src.Update(written); err != nil {
@@ -56,7 +56,7 @@ func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 			}, controller.Options[kinglet.Key]{})
 			mustWatch(t, c, inf, controller.WatchOptions[pod]{SkipOwn: skip})
 			stop := start(t, c, inf)
-			testclock.Pass(time.Minute)
+			testbubble.Pass(time.Minute)
 			if n := len(r.list()); skip && n > 2 || !skip && n < 30 {
 				t.Errorf("skip %v: %d runs", skip, n)
 			}

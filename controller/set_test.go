@@ -9,7 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // runSet runs a set until the function that it returns is called, which returns its
@@ -45,7 +45,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 		l := &observedLeader{leader: newLeader()}
 		seen := false
 		c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
-			testclock.Pass(10 * time.Second)
+			testbubble.Pass(10 * time.Second)
 			_, seen = inf.Store().Get(key("late"))
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{Elector: l})
@@ -60,12 +60,12 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 			}
 		}
 		stop := runSet(set)
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		if shown := set.Controllers(); len(shown) != 1 || shown[0].Status().Running != 1 {
 			t.Errorf("the set shows %d controllers", len(shown))
 		}
 		go func() {
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			put(t, src, newPod("late"))
 		}()
 		if err := stop(); err != nil {

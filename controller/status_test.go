@@ -14,8 +14,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -24,7 +24,7 @@ var _ kinglet.ObservableController = (*controller.Controller[string])(nil)
 func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			testclock.Pass(10 * time.Second)
+			testbubble.Pass(10 * time.Second)
 			if k.Name == "b" {
 				return controller.Result{}, controller.RetryAfter(time.Hour, errors.New("no"))
 			}
@@ -46,12 +46,12 @@ func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t 
 			t.Fatal(err)
 		}
 		stop := start(t, c)
-		testclock.Pass(5 * time.Second)
+		testbubble.Pass(5 * time.Second)
 		r := c.Status()
 		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
 			t.Errorf("in the first run: %+v", r)
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		r = c.Status()
 		if !r.OldestQueued.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
 			t.Errorf("after all runs: %+v", r)
@@ -62,7 +62,7 @@ func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t 
 		if n, sum := r.Runs.Count(), r.Runs.Sum; n != 4 || sum != 40*time.Second {
 			t.Errorf("%d runs of %v altogether, want 4 of 40 s", n, sum)
 		}
-		testclock.Pass(2 * time.Hour)
+		testbubble.Pass(2 * time.Hour)
 		if r = c.Status(); r.Retries != 2 || r.Adds != 6 {
 			t.Errorf("%d retries in %d adds, want 2 in 6", r.Retries, r.Adds)
 		}
@@ -95,7 +95,7 @@ func TestInspectNamesTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *test
 		}
 		for i := range 35 {
 			_ = c.Add(key(fmt.Sprint("run-", i)))
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 		}
 		_ = c.AddWith(controller.AddOptions{}, kinglet.Key{Namespace: "panicking", Name: "p"})
 		synctest.Wait()
@@ -169,7 +169,7 @@ func TestAStatusCostsTheSameForManyKeys(t *testing.T) {
 		for i := range keys {
 			_ = c.Add(key(fmt.Sprint(i)))
 		}
-		return testallocs.Least(10, func() { c.Status() }), testallocs.Least(10, func() { c.Inspect() })
+		return testkit.Allocs(10, func() { c.Status() }), testkit.Allocs(10, func() { c.Inspect() })
 	}
 	report, details := cost(10)
 	many, manyDetails := cost(100_000)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped uses a function from
@@ -30,7 +30,7 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 					return controller.Result{}, ctx.Err()
 				}, controller.Options[kinglet.Key]{Elector: l, OnError: func(err error) { t.Error(err) }})
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
-					testclock.Pass(time.Minute)
+					testbubble.Pass(time.Minute)
 					return true
 				}})
 				informers, stopInformers := context.WithCancel(context.Background())
@@ -41,12 +41,12 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- c.Run(ctx) }()
 				_ = c.Add(key("a"))
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 				put(t, src, newPod("b"))
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 				if stopFirst {
 					cancel()
-					testclock.Pass(time.Second)
+					testbubble.Pass(time.Second)
 				}
 				began := time.Now()
 				close(l.lost)

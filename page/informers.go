@@ -46,77 +46,43 @@ func (h *handler) informers(now time.Time) []*informer {
 }
 
 func informerColumns() []column[*informer] {
-	count := func(of func(*status.Informer) uint64) func(a, b *informer) int {
-		return func(a, b *informer) int { return cmp.Compare(of(a.status), of(b.status)) }
-	}
 	return []column[*informer]{
-		{"phase", "Phase", "what it is doing, and for how long", false, func(a, b *informer) int { return cmp.Compare(a.status.Phase, b.status.Phase) },
-			func(now time.Time, i *informer) cell {
-				return cell{text: phase(i.status.Phase), more: since(now, i.status.Since)}
-			}},
-		{"objects", "Objects", "objects in the store", true, func(a, b *informer) int { return cmp.Compare(a.status.Objects, b.status.Objects) },
-			func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Objects)} }},
-		{"read", "Read", "bytes read from the server since the start", true, count(func(s *status.Informer) uint64 { return s.Bytes }),
-			func(_ time.Time, i *informer) cell {
-				if i.status.Bytes == 0 {
-					return cell{text: "–"}
-				}
-				return cell{text: quantity.Bytes(int64(i.status.Bytes))}
-			}},
-		{"version", "Version", "the resource version that the store equals", true, func(a, b *informer) int {
-			x, y := a.status.ResourceVersion, b.status.ResourceVersion // decimal numbers without leading zeros
-			return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-		}, func(_ time.Time, i *informer) cell { return cell{text: or(i.status.ResourceVersion, "–")} }},
-		{"contact", "Contact", "when the server was last heard of", true, func(a, b *informer) int { return b.status.LastContact.Compare(a.status.LastContact) },
-			func(now time.Time, i *informer) cell {
-				return cell{text: or(since(now, i.status.LastContact), "never")}
-			}},
-		{"events", "Events", "events of watches since the start", true, count(func(s *status.Informer) uint64 { return s.Events }),
-			func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Events)} }},
-		{"lists", "Lists", "the first list, and those after it by cause", true, count(func(s *status.Informer) uint64 { return s.Published }),
-			func(_ time.Time, i *informer) cell {
-				return cell{text: number(min(i.status.Published, 1)), more: i.relists()}
-			}},
-		{"pending", "Pending", "changes that wait for a handler, and for how long the oldest has", true, func(a, b *informer) int { return cmp.Compare(a.pending, b.pending) },
-			func(now time.Time, i *informer) cell {
-				return cell{text: number(i.pending), more: since(now, i.oldest)}
-			}},
-		{"bad", "Bad", "objects that could not be stored", true, func(a, b *informer) int { return cmp.Compare(a.status.Quarantined, b.status.Quarantined) },
-			func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Quarantined)} }},
-		{"path", "Read by", "how objects are read: kinglet's decoder on the wire, or the client's", false, func(a, b *informer) int { return cmp.Compare(a.status.ReadPath.Path, b.status.ReadPath.Path) },
-			func(_ time.Time, i *informer) cell {
-				c := cell{text: i.status.ReadPath.Path.String()}
-				if i.status.ReadPath.Lost() {
-					c.why = trouble.Line(i.status.ReadPath.Why)
-				}
-				return c
-			}},
+		{"Phase", "what it is doing, and for how long", false, func(now time.Time, i *informer) cell {
+			return cell{text: phase(i.status.Phase), more: since(now, i.status.Since)}
+		}},
+		{"Objects", "objects in the store", true, func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Objects)} }},
+		{"Read", "bytes read from the server since the start", true, func(_ time.Time, i *informer) cell {
+			if i.status.Bytes == 0 {
+				return cell{text: "–"}
+			}
+			return cell{text: quantity.Bytes(int64(i.status.Bytes))}
+		}},
+		{"Version", "the resource version that the store equals", true, func(_ time.Time, i *informer) cell { return cell{text: or(i.status.ResourceVersion, "–")} }},
+		{"Contact", "when the server was last heard of", true, func(now time.Time, i *informer) cell {
+			return cell{text: or(since(now, i.status.LastContact), "never")}
+		}},
+		{"Events", "events of watches since the start", true, func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Events)} }},
+		{"Lists", "the first list, and those after it by cause", true, func(_ time.Time, i *informer) cell {
+			return cell{text: number(min(i.status.Published, 1)), more: i.relists()}
+		}},
+		{"Pending", "changes that wait for a handler, and for how long the oldest has", true, func(now time.Time, i *informer) cell {
+			return cell{text: number(i.pending), more: since(now, i.oldest)}
+		}},
+		{"Bad", "objects that could not be stored", true, func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Quarantined)} }},
+		{"Read by", "how objects are read: kinglet's decoder on the wire, or the client's", false, func(_ time.Time, i *informer) cell {
+			c := cell{text: i.status.ReadPath.Path.String()}
+			if i.status.ReadPath.Lost() {
+				c.why = trouble.Line(i.status.ReadPath.Why)
+			}
+			return c
+		}},
 	}
 }
 
-// sortInformers sorts as q asks; by default the worst first, then by name. Equal ones keep
-// the default order, so that lines do not jump. Unfolded ones come first, since a link
-// leads to the top of a page: a fragment in the address would lead to the line, but keep
-// the page from refreshing.
+// sortInformers sorts the unfolded first, then the worst, then by name. A link leads to
+// the top of a page: a fragment in the address would lead to the line, but keep the page
+// from refreshing.
 func sortInformers(all []*informer, q query) {
-	worst := func(a, b *informer) int { return cmp.Compare(b.worst, a.worst) }
-	name := func(a, b *informer) int { return strings.Compare(a.name, b.name) }
-	wanted := func(_, _ *informer) int { return 0 }
-	switch q.sort {
-	case "state":
-		wanted = worst
-	case "name":
-		wanted = name
-	}
-	for _, c := range informerColumns() {
-		if c.key == q.sort {
-			wanted = c.compare
-		}
-	}
-	sign := 1
-	if q.desc {
-		sign = -1
-	}
 	slices.SortStableFunc(all, func(a, b *informer) int {
 		if x, y := q.isOpen(a.opens), q.isOpen(b.opens); x != y {
 			if x {
@@ -124,7 +90,7 @@ func sortInformers(all []*informer, q query) {
 			}
 			return 1
 		}
-		return cmp.Or(sign*wanted(a, b), worst(a, b), name(a, b))
+		return cmp.Or(cmp.Compare(b.worst, a.worst), strings.Compare(a.name, b.name))
 	})
 }
 

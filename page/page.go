@@ -125,8 +125,6 @@ type view struct {
 	Time, State, Mark, Headline      string
 	Seconds                          int // 0 while paused
 	PauseURL, ResumeURL, JSONURL     string
-	Sorted                           bool
-	WorstURL                         string
 	Groups                           []*group
 	MoreGroups                       string
 	Informers, Controllers           table
@@ -140,7 +138,7 @@ type view struct {
 
 func (h *handler) view(now time.Time, q query) *view {
 	informers, controllers := h.informers(now), h.controllers(now)
-	v := &view{Style: template.CSS(styleText), Time: now.UTC().Format("15:04:05") + " UTC", Paused: q.paused, Filter: q.filter, Sorted: q.sort != ""}
+	v := &view{Style: template.CSS(styleText), Time: now.UTC().Format("15:04:05") + " UTC", Paused: q.paused, Filter: q.filter}
 	if !q.paused {
 		v.Seconds = int(refreshEvery / time.Second)
 	}
@@ -150,7 +148,7 @@ func (h *handler) view(now time.Time, q query) *view {
 	v.Groups, v.MoreGroups = sum.finish()
 	v.State, v.Mark, v.Headline = sum.state().String(), marks[sum.state()], sum.headline(len(informers), len(controllers))
 	h.informerRows(v, now, q, informers)
-	v.Controllers = table{Title: "Controllers", Class: "controllers", Heads: heads("Controller", "its name", controllerColumns(), q)}
+	v.Controllers = table{Title: "Controllers", Class: "controllers", Heads: heads("Controller", "its name", controllerColumns())}
 	for _, c := range controllers {
 		r := c.row(q)
 		for _, column := range controllerColumns() {
@@ -166,7 +164,7 @@ func (h *handler) view(now time.Time, q query) *view {
 }
 
 func (h *handler) informerRows(v *view, now time.Time, q query, all []*informer) {
-	v.Informers = table{Title: "Informers", Class: "informers", Heads: heads("Informer", "its name, and the resource", informerColumns(), q)}
+	v.Informers = table{Title: "Informers", Class: "informers", Heads: heads("Informer", "its name, and the resource", informerColumns())}
 	sortInformers(all, q)
 	left := 0
 	for _, i := range all {
@@ -209,20 +207,10 @@ func (v *view) links(q query) {
 	v.PauseURL = q.with(func(q *query) { q.paused = true }).url()
 	v.ResumeURL = q.with(func(q *query) { q.paused = false }).url()
 	v.JSONURL = query{json: true, filter: q.filter, open: q.open}.url()
-	v.WorstURL = q.with(func(q *query) { q.sort, q.desc = "", false }).url()
 	v.ClearURL = q.with(func(q *query) { q.filter = "" }).url()
 	// A form's own fields replace the query, so hidden fields carry the rest of it.
-	hide := func(name, value string) {
-		if value != "" {
-			v.Hidden = append(v.Hidden, pair{name, value})
-		}
-	}
-	hide("sort", q.sort)
-	if q.desc {
-		hide("desc", "1")
-	}
 	for _, o := range q.open {
-		hide("open", o)
+		v.Hidden = append(v.Hidden, pair{"open", o})
 	}
 }
 

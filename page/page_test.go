@@ -121,7 +121,7 @@ func TestProblemsThatDifferInNumbersAloneAreOne(t *testing.T) {
 	})
 }
 
-func TestRowsAreSortedAsTheAddressSays(t *testing.T) {
+func TestTheUnfoldedAreFirstThenTheWorstThenByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := of(pagesamples.New())
 		names := func(query string) (out []string) {
@@ -133,21 +133,16 @@ func TestRowsAreSortedAsTheAddressSays(t *testing.T) {
 			}
 			return out
 		}
-		byName := names("?sort=name")
-		if !slices.IsSorted(byName) || len(byName) != 11 {
-			t.Errorf("%q", byName)
+		lines := names("")
+		if len(lines) != 11 || lines[0] != "secrets" {
+			t.Errorf("%q", lines)
 		}
-		down := names("?sort=name&desc=1")
-		slices.Reverse(down)
-		if !slices.Equal(down, byName) {
-			t.Errorf("%q", down)
+		// Those without a problem are the last.
+		if last := lines[len(lines)-3:]; !slices.IsSorted(last) {
+			t.Errorf("%q", last)
 		}
-		for query, want := range map[string]string{"": "secrets", "?sort=objects&desc=1": "pods", "?sort=objects": "certificates",
-			"?sort=lists&desc=1": "jobs", "?sort=pending&desc=1": "pods", "?sort=bad&desc=1": "deployments", "?sort=nonsense": "secrets",
-			"?sort=contact&desc=1": "secrets"} {
-			if got := names(query)[0]; got != want {
-				t.Errorf("%s: %s is first, not %s", query, got, want)
-			}
+		if got := names("?open=" + lines[10])[0]; got != "" { // its arrow is another
+			t.Errorf("%s is first, not the unfolded one", got)
 		}
 	})
 }
@@ -155,7 +150,7 @@ func TestRowsAreSortedAsTheAddressSays(t *testing.T) {
 func TestWhatIsUnfoldedStaysSoInEveryLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := of(pagesamples.New())
-		body := get(t, h, "/some/prefix?open=pods&open=:cleanup&sort=name")
+		body := get(t, h, "/some/prefix?open=pods&open=:cleanup")
 		order(t, body, "Controllers", "Hot keys", "retry 40, update 4", "Running keys", "quota exceeded",
 			`class="informers"`, "▾</span> pods", "Show stacks", "index to search", "shop/web-7d4b9 and 11 more", "Requests", "watches ended: timeout", "Decoder", "hit rate", "95.7 %",
 			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "▸</span> certificates")
@@ -232,7 +227,7 @@ func TestTheDocumentForProgramsHasProblemsAndDetails(t *testing.T) {
 func TestALongAddressMakesNoLargePage(t *testing.T) {
 	h := of(pagesamples.New())
 	plain := len(get(t, h, "/?pause=1"))
-	for _, name := range []string{"sort", "q", "open", "stack"} {
+	for _, name := range []string{"q", "open", "stack"} {
 		if n := len(get(t, h, "/?pause=1&"+name+"="+strings.Repeat("x", 1<<20))); n > plain+plain/10 {
 			t.Errorf("%s: %d bytes, for %d", name, n, plain)
 		}

@@ -8,8 +8,6 @@ import (
 // query is the parsed query of an address. All links of the page are made from it, so
 // that each keeps the choices of the others.
 type query struct {
-	sort   string // a column; "" is the worst first
-	desc   bool
 	open   []string // names of informers, and of controllers with a colon before
 	filter string
 	all    bool // all rows
@@ -42,7 +40,7 @@ func parse(v url.Values) query {
 		return ""
 	}
 	q := query{
-		sort: get("sort"), desc: v.Get("desc") != "", filter: get("q"), all: v.Get("all") != "",
+		filter: get("q"), all: v.Get("all") != "",
 		paused: v.Get("pause") != "", stack: get("stack"), json: v.Get("format") == "json",
 	}
 	for _, name := range v["open"] {
@@ -66,8 +64,6 @@ func (q query) url() string {
 			v.Set(key, "1")
 		}
 	}
-	set("sort", q.sort)
-	flag("desc", q.desc)
 	set("q", q.filter)
 	flag("all", q.all)
 	flag("pause", q.paused)

@@ -19,17 +19,15 @@ type table struct {
 	Rows         []row
 }
 
-// column is a column of a table. One with a key can be sorted by; the first click on a column
-// of numbers sorts the largest first.
+// column is a column of a table.
 type column[T any] struct {
-	key, label, title string
-	number            bool
-	compare           func(a, b T) int
-	of                func(now time.Time, of T) cell
+	label, title string
+	number       bool
+	of           func(now time.Time, of T) cell
 }
 
-// columnHead is the head of a column, a link that sorts by it if it has a URL.
-type columnHead struct{ Label, Title, URL, Class, Aria, Arrow string }
+// columnHead is the head of a column.
+type columnHead struct{ Label, Title, Class string }
 
 // row is a line of a table, with its first two columns.
 type row struct {
@@ -46,26 +44,12 @@ type row struct {
 type cell struct{ text, more, why string }
 
 // heads makes the heads of a table: those of the state and the name, and of its columns.
-func heads[T any](what, title string, columns []column[T], q query) (out []columnHead) {
-	first := []column[T]{{key: "state", label: "State", title: "what is wrong, and for how long"}, {key: "name", label: what, title: title}}
-	for k, c := range append(first, columns...) {
-		h := columnHead{Label: c.label, Title: c.title}
+func heads[T any](what, title string, columns []column[T]) []columnHead {
+	out := []columnHead{{Label: "State", Title: "what is wrong, and for how long"}, {Label: what, Title: title}}
+	for _, c := range columns {
+		h := columnHead{c.label, c.title, "text"}
 		if c.number {
 			h.Class = "num"
-		} else if k >= len(first) {
-			h.Class = "text"
-		}
-		if c.key != "" && columns[0].key != "" {
-			h.Title, h.Aria = "sort by "+c.title, "none"
-			next := q.with(func(q *query) { q.sort, q.desc = c.key, c.number })
-			if c.key == q.sort {
-				next.desc = !q.desc
-				h.Aria, h.Arrow = "ascending", "▲"
-				if q.desc {
-					h.Aria, h.Arrow = "descending", "▼"
-				}
-			}
-			h.URL = next.url()
 		}
 		out = append(out, h)
 	}

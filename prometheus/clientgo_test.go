@@ -12,7 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -63,7 +63,7 @@ informer_store_resource_version{group="apps",name="pods#2",resource="deployments
 // Controllers of few names come, count and go; what is served of a name is all that was
 // ever counted under it, and so never goes back, which a rate would take for a restart.
 func TestCountersOfAControllersNameNeverGoBack(t *testing.T) {
-	rng := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rng := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	set := kinglet.NewSet()
 	c := NewClientGo(set)
 	counted := map[string]uint64{}

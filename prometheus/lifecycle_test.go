@@ -17,8 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
@@ -81,7 +81,7 @@ kinglet_informer_objects{group="",informer="informer-0",resource="",version=""} 
 // In rounds of a hundred, since what leaks would grow with the rounds.
 func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
 	const each = 100
-	rounds := testrepeat.Times(100)
+	rounds := testkit.Trials(100)
 	shown := kinglet.NewSet()
 	collector := NewCollector(shown, everything)
 	var heap uint64

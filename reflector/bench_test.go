@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -57,10 +57,10 @@ func versions(n int) []string {
 }
 
 func TestALiveEventCostsTheReflectorNoAllocation(t *testing.T) {
-	all := versions(10 * testallocs.Calls(200))
+	all := versions(10 * testkit.AllocsCalls(200))
 	feed(t, func(yield func([]source.Event[*thing]) error) {
 		b, i := batch(10), 0
-		n := testallocs.Least(200, func() {
+		n := testkit.Allocs(200, func() {
 			for j := range b {
 				b[j].ResourceVersion = all[i]
 				i++

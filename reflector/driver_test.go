@@ -1,9 +1,7 @@
 package reflector
 
 import (
-	"context"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
@@ -78,67 +76,6 @@ func TestABatchIsAppliedInStretchesAroundWhatIsNoChange(t *testing.T) {
 	})
 }
 
-func TestWaitsAreDrawnFromTheirWholeRange(t *testing.T) {
-	refused := fails(errReset)
-	for _, tc := range []struct {
-		name string
-		rand func() float64
-		want []string
-	}{
-		{"from the lower end", lowest, []string{"0s", "800ms", "2.4s", "5.6s", "12s", "24.8s", "50.4s", "1m20.4s", "1m50.4s"}},
-		{"to the upper end", highest, []string{"0s", "1.6s", "4.8s", "11.2s", "24s", "49.6s", "1m40.8s", "2m40.8s", "3m40.8s"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			answers := make([]answer, 8)
-			for i := range answers {
-				answers[i] = refused
-			}
-			play(t, Options{DisableWatchList: true, Rand: tc.rand}, answers, func(t *testing.T, p *playing) {
-				p.pass(5 * time.Minute)
-				var want []string
-				for _, at := range tc.want {
-					want = append(want, at+` list "0" limit=500 continue=""`)
-				}
-				expect(t, "requests", p.script.heard(), want...)
-			})
-		})
-	}
-}
-
-func TestTwoMinutesOfHealthBeginTheRowOfWaitsAnew(t *testing.T) {
-	throttled := fails(apierrors.NewTooManyRequests("busy", 0))
-	opened := event(source.Bookmark, "", "5")
-	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
-		throttled, throttled, throttled, // 0.8, 1.6 and 3.2 seconds
-		lists("5"),
-		sends(after(119*time.Second, throttled), opened), // 6.4 seconds
-		sends(after(2*time.Minute, throttled), opened),   // 0.8 seconds
-	}, func(t *testing.T, p *playing) {
-		p.pass(10 * time.Minute)
-		expect(t, "requests", p.script.heard(),
-			`0s list "0" limit=500 continue=""`,
-			`800ms list "0" limit=500 continue=""`,
-			`2.4s list "0" limit=500 continue=""`,
-			`5.6s list "0" limit=500 continue=""`,
-			`5.6s watch "5"`,
-			`2m11s watch "5"`,
-			`4m11.8s watch "5"`,
-			`9m41.8s watch "5"`) // 5 minutes and 30 seconds later, given up
-	})
-}
-
-func TestRetryAfterIsTheLeastThatIsWaited(t *testing.T) {
-	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
-		fails(apierrors.NewTooManyRequests("busy", 7)),
-		lists("5"),
-		fails(apierrors.NewServerTimeout(things, "watch", 3)),
-	}, func(t *testing.T, p *playing) {
-		p.pass(time.Minute)
-		expect(t, "requests", p.script.heard(),
-			`0s list "0" limit=500 continue=""`, `7s list "0" limit=500 continue=""`, `7s watch "5"`, `10s watch "5"`)
-	})
-}
-
 func TestAStreamWithoutProgressIsLeftAfterTheDeadline(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -168,66 +105,6 @@ func TestAStreamWithoutProgressIsLeftAfterTheDeadline(t *testing.T) {
 	})
 }
 
-func TestARefusedStreamIsNotTriedAgain(t *testing.T) {
-	play(t, Options{}, []answer{
-		fails(apierrors.NewInvalid(schema.GroupKind{}, "", nil)),
-		lists("5"),
-		after(time.Minute, sends(silence, errorEvent(apierrors.NewResourceExpired("gone")))),
-	}, func(t *testing.T, p *playing) {
-		p.pass(2 * time.Minute)
-		expect(t, "requests", p.script.heard(),
-			`0s watch-list ""`, `0s list "0" limit=500 continue=""`, `0s watch "5"`, `1m0s list "5" or newer limit=0 continue=""`)
-		// That the version expired is told; that the stream was refused is not.
-		if len(p.errors) != 1 || !apierrors.IsResourceExpired(p.errors[0]) {
-			t.Errorf("reported: %v", p.errors)
-		}
-	})
-}
-
-func TestAWatchIsAskedForFiveToTenMinutesAndAnIdleOneIsFollowed(t *testing.T) {
-	t.Run("when the server ends it", func(t *testing.T) {
-		answers := []answer{lists("5")}
-		for range 200 {
-			answers = append(answers, after(7*time.Minute, ends))
-		}
-		play(t, Options{DisableWatchList: true}, answers, func(t *testing.T, p *playing) {
-			p.pass(24 * time.Hour)
-			low, high := time.Hour, time.Duration(0)
-			for _, d := range p.script.timeouts {
-				low, high = min(low, d), max(high, d)
-			}
-			if low < 5*time.Minute || high >= 10*time.Minute || low > 330*time.Second || high < 570*time.Second {
-				t.Errorf("timeouts of %d watches lie between %v and %v", len(p.script.timeouts), low, high)
-			}
-			if s := p.Status(); s.Lists != 1 || s.Watches < 200 || s.LastError != nil {
-				t.Errorf("after a day of silence: %+v", s)
-			}
-		})
-	})
-	t.Run("when the server does not, half a minute later", func(t *testing.T) {
-		play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{lists("5"), silence},
-			func(t *testing.T, p *playing) {
-				p.pass(6 * time.Minute)
-				expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "5"`, `5m30s watch "5"`)
-			})
-	})
-	t.Run("unless something comes all the same", func(t *testing.T) {
-		alive := func(ctx context.Context, y yield) error {
-			for range 40 {
-				if err := after(20*time.Second, sends(ends, bookmark("6")))(ctx, y); err != nil {
-					return err
-				}
-			}
-			return silence(ctx, y)
-		}
-		play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{lists("5"), alive},
-			func(t *testing.T, p *playing) {
-				p.pass(14 * time.Minute) // the last bookmark comes at 13m20s
-				expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "5"`, `13m50s watch "6"`)
-			})
-	})
-}
-
 func TestAListWithoutAnAnswerIsGivenUp(t *testing.T) {
 	play(t, Options{DisableWatchList: true, ListProgress: time.Minute, Rand: lowest}, []answer{silence, silence, lists("5")},
 		func(t *testing.T, p *playing) {
@@ -238,17 +115,6 @@ func TestAListWithoutAnAnswerIsGivenUp(t *testing.T) {
 				t.Errorf("reported: %v", p.errors)
 			}
 		})
-}
-
-func TestEOFLeadsToAnotherWatchFromWhereItWas(t *testing.T) {
-	play(t, Options{DisableWatchList: true}, []answer{
-		lists("5"),
-		sends(fails(io.EOF), event(source.Added, "a", "6")),
-		sends(fails(io.ErrUnexpectedEOF), event(source.Added, "b", "7")),
-	}, func(t *testing.T, p *playing) {
-		expect(t, "requests", p.script.heard(),
-			`0s list "0" limit=500 continue=""`, `0s watch "5"`, `0s watch "6"`, `0s watch "7"`)
-	})
 }
 
 func TestAnObjectThatCannotBeDecodedReachesTheSink(t *testing.T) {
@@ -323,31 +189,6 @@ func TestErrorsNameSourceVerbAndVersion(t *testing.T) {
 			`informer of things: watch things (resourceVersion "5"): things is forbidden: no`)
 		if s := p.Status(); s.Phase != BackingOff || !s.Synced || s.ResourceVersion != "5" || s.LastError.Error() != e.Error() || !s.LastErrorTime.Equal(time.Now()) {
 			t.Errorf("status: %+v", s)
-		}
-	})
-}
-
-func TestARestoredServerIsFollowedIntoANewEpoch(t *testing.T) {
-	older := lists("40", item("a", "30"))
-	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
-		lists("100", item("a", "90"), item("b", "91")),
-		after(time.Minute, sends(silence, errorEvent(apierrors.NewResourceExpired("gone")))),
-		older, older, older, older, older,
-	}, func(t *testing.T, p *playing) {
-		p.pass(time.Minute + 5600*time.Millisecond)
-		expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "100"`,
-			`1m0s list "100" or newer limit=0 continue=""`,
-			`1m0s list "" limit=500 continue=""`,
-			`1m0.8s list "" limit=500 continue=""`,
-			`1m2.4s list "" limit=500 continue=""`,
-			`1m5.6s list "" limit=500 continue=""`,
-			`1m5.6s watch "40"`)
-		expect(t, "sink", p.sink.said(), "replace by a@90 b@91 at 100", "replace by a@30 at 40, a new epoch")
-		if s := p.Status(); s.Epoch != 1 || s.ResourceVersion != "40" || s.LastError != nil {
-			t.Errorf("%+v", s)
-		}
-		if last := p.errors[len(p.errors)-1]; !errors.Is(last, ErrRestored) {
-			t.Errorf("reported last: %v", last)
 		}
 	})
 }

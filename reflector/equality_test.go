@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -188,7 +188,7 @@ func mirrored(t *testing.T, m *model, during func()) *Reflector[*thing] {
 }
 
 func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	var total Status
 	for i := range uint64(60) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
 }
 
 func TestTheSinkFollowsARestoredServer(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for i := range uint64(20) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -78,7 +77,7 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 // TestRandomVersionsInAWatchChangeNothingButTheVersion streams random events
 // with random versions, in random batches.
 func TestRandomVersionsInAWatchChangeNothingButTheVersion(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for i := range uint64(200) {
 		if err := orderTrial(t, seed, i); err != nil {
 			t.Error(err)
@@ -153,90 +152,6 @@ func belowTheList(versions []string) bool {
 		}
 	}
 	return false
-}
-
-// TestAServerThatRestartsBeforeItsFirstWatchIsListedOnce: a probe after that watch tells
-// such a server from a fixed list, and from versions that each object has of its own.
-func TestAServerThatRestartsBeforeItsFirstWatchIsListedOnce(t *testing.T) {
-	for _, tc := range []struct {
-		name, answer string
-		want         []string
-		epoch        uint64
-	}{
-		{"restarted", "7", []string{"replace by b@7 at 7, a new epoch"}, 1},
-		{"a fixed list", "1000", nil, 0},
-		{"each object has its own", "1001", []string{"replace by b@7 at 1001"}, 0},
-		{"no order", "x", nil, 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			answers := []answer{
-				lists("1000", item("a", "900")),
-				sends(after(5*time.Minute, ends), event(source.Added, "b", "6"), event(source.Modified, "b", "7")),
-			}
-			if tc.want != nil {
-				answers = append(answers, lists(tc.answer, item("b", "7")))
-			}
-			play(t, Options{DisableWatchList: true, Rand: lowest}, append(answers, silence), func(t *testing.T, p *playing) {
-				p.script.probed = tc.answer
-				p.pass(time.Minute)
-				if s := p.Status(); !s.Degraded || !errors.Is(s.LastError, ErrOutOfOrder) {
-					t.Errorf("%+v", s)
-				}
-				p.sink.said()
-				p.pass(5 * time.Minute)
-				expect(t, "sink", p.sink.said(), tc.want...)
-				if s := p.Status(); s.Degraded || s.LastError != nil || s.Epoch != tc.epoch || s.Probes != 1 || s.Phase != Watching {
-					t.Errorf("%+v", s)
-				}
-			})
-		})
-	}
-}
-
-// TestASourceThatNumbersEachObjectIsNotListedForEver, since it looks like a server that
-// restarts after each list.
-func TestASourceThatNumbersEachObjectIsNotListedForEver(t *testing.T) {
-	var answers []answer
-	for i := range 4 {
-		answers = append(answers, lists(strconv.Itoa(1000+i)), sends(after(5*time.Minute, ends), event(source.Added, "a", "3")))
-	}
-	for range 10 {
-		answers = append(answers, sends(after(5*time.Minute, ends), event(source.Added, "a", "3")))
-	}
-	play(t, Options{DisableWatchList: true, Rand: lowest}, append(answers, silence), func(t *testing.T, p *playing) {
-		p.pass(time.Hour)
-		if s := p.Status(); s.Probes != 3 || s.Published != 4 || s.Epoch != 0 || s.Degraded {
-			t.Errorf("%+v\n%s", s, p.script.heard())
-		}
-	})
-}
-
-// TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds: what it lost
-// only a list can tell, but no live watch is cut short for that.
-func TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds(t *testing.T) {
-	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
-		lists("1000", item("a", "900"), item("b", "901")),
-		after(time.Minute, fails(io.ErrUnexpectedEOF)),
-		sends(after(5*time.Minute, ends), event(source.Added, "c", "3"), event(source.Modified, "c", "4")),
-		lists("5", item("a", "1"), item("c", "4")),
-		sends(silence, event(source.Modified, "a", "6")),
-	}, func(t *testing.T, p *playing) {
-		p.pass(2 * time.Minute)
-		expect(t, "sink", p.sink.said(), "replace by a@900 b@901 at 1000", "apply ADDED c@3 MODIFIED c@4 to be at 4")
-		if s := p.Status(); !s.Degraded || !errors.Is(s.LastError, ErrOutOfOrder) || s.Phase != Watching {
-			t.Errorf("%+v", s)
-		}
-		p.pass(7 * time.Minute)
-		expect(t, "sink", p.sink.said(), "replace by a@1 c@4 at 5, a new epoch", "apply MODIFIED a@6 to be at 6")
-		expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "1000"`, `1m0s watch "1000"`,
-			`6m0s list "4" or newer limit=0 continue=""`, `6m0s watch "5"`)
-		if s := p.Status(); s.Degraded || s.LastError != nil || s.Epoch != 1 {
-			t.Errorf("%+v", s)
-		}
-		if n := len(p.errors); n != 3 || !errors.Is(p.errors[1], ErrOutOfOrder) || !errors.Is(p.errors[2], ErrRestored) {
-			t.Errorf("reported %v", p.errors)
-		}
-	})
 }
 
 // TestABookmarkWithoutAVersionEndsTheInitialEvents as hand-made watches send it.

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // TestAStageHoldsWhatAMapWould compares it with a map, over random streams.
 func TestAStageHoldsWhatAMapWould(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
 		var s stage[*thing]

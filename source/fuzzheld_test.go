@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // heldRounds decodes input, and input with some bytes changed, in turns with
@@ -124,7 +124,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 // targets hold, for pods as fuzzers fill them, under the race detector.
 func TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(4))
-	seed := int64(testseed.Of(t))
+	seed := int64(testkit.Seed(t))
 	rnd := rand.New(rand.NewSource(seed))
 	rs := newReplicas(t, 12)
 	for _, c := range codecs() {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -340,7 +340,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testallocs.Least(1, func() {
+	return testkit.Allocs(1, func() {
 		if err := dec.list(bytes.NewReader(body), held, nil, nothing[T]); err != nil {
 			t.Error(err)
 		}

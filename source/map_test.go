@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -343,7 +343,7 @@ func TestAnExactListOfATransformHasIdentitiesAlone(t *testing.T) {
 
 func TestObjectKeyDoesNotAllocate(t *testing.T) {
 	p := pod("ns", "a", "1")
-	if n := testallocs.Least(100, func() {
+	if n := testkit.Allocs(100, func() {
 		if key, err := ObjectKey(p); err != nil || key.Name != "a" {
 			t.Error(key, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // opens calls Watch and returns, in order, when the watch was open and when events came,
@@ -50,7 +50,7 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 		"not, and at once nothing": {fails: errNothing},
 	} {
 		open := func() (watch.Interface, error) {
-			testclock.Pass(c.takes)
+			testbubble.Pass(c.takes)
 			switch c.fails {
 			case nil:
 			case errNothing:

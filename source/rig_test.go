@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // A trial has a decoder read lists and watches in JSON, one after the other,
@@ -213,7 +213,7 @@ func kindless(obj runtime.Object) string {
 }
 
 func TestRandomListsAndWatchesMeanWhatApimachinerySaysAndChangeNothingThatIsHeld(t *testing.T) {
-	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	for range 300 {
 		if err := rigTrial(r.Uint64()); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func TestWhatIsListedAndSharedIsKnownBehindATransform(t *testing.T) {
@@ -31,7 +31,7 @@ func TestWhatIsListedAndSharedIsKnownBehindATransform(t *testing.T) {
 				if got.Resource != resource || got.Shared != c.shared || got.Sharing != opts.Sharing || got.DisableSharing != opts.DisableSharing {
 					t.Errorf("%s, %s, %+v: %+v", when, c.name, opts, got)
 				}
-				if n := testallocs.Least(100, func() { c.src.Traits() }); n != 0 {
+				if n := testkit.Allocs(100, func() { c.src.Traits() }); n != 0 {
 					t.Errorf("%s: Traits allocates %v times", c.name, n)
 				}
 			}

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -154,7 +154,7 @@ func differences(want, got any, opts ...cmp.Option) string {
 
 // randomPods are as strange as apimachinery's own round trip tests make them.
 func randomPods(t testing.TB, n int) (*corev1.PodList, *rand.Rand) {
-	seed := int64(testseed.Of(t))
+	seed := int64(testkit.Seed(t))
 	r := rand.New(rand.NewSource(seed))
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, r, scheme.Codecs)
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}

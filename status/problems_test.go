@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -176,7 +176,7 @@ func TestAnInformerThatIsWellHasNoProblem(t *testing.T) {
 			if got := i.Problems(now); len(got) != 0 {
 				t.Errorf("%+v", got)
 			}
-			if n := testallocs.Least(10, func() { i.Problems(now) }); n > 0 {
+			if n := testkit.Allocs(10, func() { i.Problems(now) }); n > 0 {
 				t.Errorf("%v allocations", n)
 			}
 			if since, stale := i.StaleSince(now); stale && name != "a bookmark is due" {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -80,7 +80,7 @@ func TestAllocationCeilings(t *testing.T) {
 	} {
 		// The version may have been taken by what was measured before.
 		put(t, s, fresh, moved[1])
-		if got := testallocs.Least(200, c.do); got > c.most {
+		if got := testkit.Allocs(200, c.do); got > c.most {
 			t.Errorf("%s: %v allocations, at most %v are promised", c.what, got, c.most)
 		}
 	}
@@ -90,7 +90,7 @@ func TestMemosCostNothingWhileNoneIsGiven(t *testing.T) {
 	s, _ := full(t, 100)
 	b := batchOf(pod(7, 6))
 	changes := make([]store.Change[*item], 0, 4)
-	if got := testallocs.Least(100, func() { s.Apply(b, changes[:0]) }); got != 0 {
+	if got := testkit.Allocs(100, func() { s.Apply(b, changes[:0]) }); got != 0 {
 		t.Errorf("Apply: %v allocations", got)
 	}
 }

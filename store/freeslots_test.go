@@ -4,11 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func TestFreeSlotsGivesOutWhatCameInOnceAndAPageAtATime(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	const n = 3000
 	var f freeSlots

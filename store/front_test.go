@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // frontTwin is a front and its naive twin: the sorted keys.
@@ -125,7 +125,7 @@ func (p *frontTwin) look() {
 
 func TestAFrontFindsKeysLikeASortedList(t *testing.T) {
 	for base := range 3 { // all keys begin with a zero and a "w"
-		seed := testseed.Of(t)
+		seed := testkit.Seed(t)
 		p := &frontTwin{t: t, rnd: rand.New(rand.NewPCG(seed, 1))}
 		p.f.rebase(base, p.keyAt)
 		for range 4000 {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // find returns how often the hints lead from a tag to a slot.
@@ -28,7 +28,7 @@ func (h *hints) find(tag, slot uint32) int {
 // TestHintsLeadToWhatIsThereAndToNothingElse has tags that crowd few groups,
 // so that groups fill, leave tombstones and are probed beyond.
 func TestHintsLeadToWhatIsThereAndToNothingElse(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for _, crowded := range []uint32{0xffffffff, 0xffc00f03, 0xe0000001} {
 		var h hints

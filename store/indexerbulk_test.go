@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // TestPairsComeByTheirIDsAndThoseOfOneIDInTheirOrder compares byID, and the walk over
 // two of its lists, with a look at all pairs for each id.
 func TestPairsComeByTheirIDsAndThoseOfOneIDInTheirOrder(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	random := func(ids uint32, n int) (pairs []filed) {
 		for slot := range n {
 			pairs = append(pairs, filed{id: rnd.Uint32N(ids), slot: uint32(slot)})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -20,7 +20,7 @@ type tagged struct {
 // TestByIndexesYieldsWhatEachIndexHolds compares with a look at every object, for
 // values of a few objects and of thousands.
 func TestByIndexesYieldsWhatEachIndexHolds(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	// The values of the first index are of 2 or 3 objects, those of the last of 2,000.
 	spread := [3]int{2000, 40, 3}
 	indexers := map[string]store.IndexFunc[*tagged]{}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 type labelled struct {
@@ -28,7 +28,7 @@ func newLabelled(t testing.TB, indexers map[string]IndexFunc[*labelled]) *Store[
 func allValues(o *labelled) ([]string, error) { return o.values, nil }
 
 func TestIndexStatsAreThoseOfANaiveCount(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := newLabelled(t, map[string]IndexFunc[*labelled]{"all": allValues, "first": func(o *labelled) ([]string, error) {
 		return o.values[:min(1, len(o.values))], nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 	"github.com/kinglet-go/kinglet/store/storetest"
 )
@@ -365,7 +365,7 @@ func (p *pair) verify() {
 }
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // recorder is a provider of metrics that records their changes.
@@ -103,7 +103,7 @@ func TestOnlyTheFirstProviderThatIsSetCountsAndClientGosDoesNot(t *testing.T) {
 }
 
 func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
-	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	synctest.Test(t, func(t *testing.T) {
 		own := newRecorder()
 		var queues []TypedRateLimitingInterface[string]
@@ -137,7 +137,7 @@ func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
 					q.Done(item)
 					delete(processing, item)
 				case op >= 90 && k == 0:
-					testclock.Pass(d)
+					testbubble.Pass(d)
 				}
 				synctest.Wait()
 			}
@@ -150,7 +150,7 @@ func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
 			}
 		}
 		// A queue of client-go 0.34 ends with its next tick.
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 	})
 }
 

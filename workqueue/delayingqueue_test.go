@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
@@ -102,7 +102,7 @@ func TestNoGoroutineStaysWhenTheQueueBelowIsShutDownDirectly(t *testing.T) {
 			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Queue: below})
 			q.AddAfter("a", time.Hour)
 			shutDown(below)
-			testclock.Pass(10 * time.Second)
+			testbubble.Pass(10 * time.Second)
 			synctest.Wait()
 			q.AddAfter("b", time.Second)
 		})

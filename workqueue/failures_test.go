@@ -9,14 +9,14 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // A count is exact while an item fails at least once in keep, and gone after
 // twice that.
 func TestFailuresCountAsAMapWithTimesDoes(t *testing.T) {
-	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	synctest.Test(t, func(t *testing.T) {
 		f := failures[int]{keep: 2 * time.Hour}
 		type entry struct {
@@ -42,7 +42,7 @@ func TestFailuresCountAsAMapWithTimesDoes(t *testing.T) {
 				f.forget(item)
 				delete(model, item)
 			case op < 7:
-				testclock.Pass(time.Duration(r.IntN(int(90 * time.Minute))))
+				testbubble.Pass(time.Duration(r.IntN(int(90 * time.Minute))))
 			}
 		}
 	})
@@ -58,7 +58,7 @@ func TestFailuresOfItemsThatAreNeverForgottenAreBounded(t *testing.T) {
 			if n := len(l.failures.younger) + len(l.failures.older); n > bound+1 {
 				t.Fatalf("%d failures are kept after %d items, want at most %d", n, i+1, bound+1)
 			}
-			testclock.Pass(every)
+			testbubble.Pass(every)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestALimiterThatWasMadeWithoutItsConstructorCounts(t *testing.T) {
 
 // The bucket is compared with client-go's, with which each call takes a token.
 func TestAnItemHasOneTokenToComeAndTheRateIsKept(t *testing.T) {
-	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	synctest.Test(t, func(t *testing.T) {
 		const perSecond, burst = 10, 5
 		l := &tokens[string]{limiter: rate.NewLimiter(perSecond, burst)}
@@ -107,10 +107,10 @@ func TestAnItemHasOneTokenToComeAndTheRateIsKept(t *testing.T) {
 				t.Fatalf("%d and %d tokens to come of 40 items", len(l.times), len(l.order))
 			}
 			if r.IntN(3) == 0 {
-				testclock.Pass(time.Duration(r.IntN(int(300 * time.Millisecond))))
+				testbubble.Pass(time.Duration(r.IntN(int(300 * time.Millisecond))))
 			}
 		}
-		testclock.Pass(time.Hour)
+		testbubble.Pass(time.Hour)
 		l.When("last")
 		if len(l.times) != 0 || len(l.order) != 0 {
 			t.Errorf("%d and %d tokens to come in an hour", len(l.times), len(l.order))

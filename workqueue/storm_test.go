@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // For the race detector: every operation on a queue at the same time, with our metrics
@@ -18,7 +18,7 @@ func TestEverythingAtOnceLosesNothingAndCountsRight(t *testing.T) {
 	own := newRecorder()
 	for name, p := range map[string]MetricsProvider{"storm of ours": own, "storm of client-go's": nil} {
 		t.Run(name, func(t *testing.T) {
-			seed := testseed.Of(t)
+			seed := testkit.Seed(t)
 			var q TypedRateLimitingInterface[string]
 			withoutSetProvider(func() {
 				q = NewTypedRateLimitingQueueWithConfig(

@@ -10,7 +10,6 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that client-go has
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/command"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 )
 
 func main() {
@@ -27,7 +26,7 @@ func run() int {
 	// contrast to Ignore, is not inherited by programs that get credentials.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	return command.Run(ctx, os.Args[1:], screen.Streams{
+	return command.Run(ctx, os.Args[1:], command.Streams{
 		Out:     os.Stdout,
 		Err:     os.Stderr,
 		NoColor: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",

@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/controller/lease"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +72,7 @@ func TestOneReplicaLeadsAndTheNextFollowsWhenItLetsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.Release()
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if h := holder(t, client); h != "a" {
 			t.Errorf("%q holds the lease while a controller of a's runs", h)
 		}
@@ -230,7 +230,7 @@ func TestAnAttemptThatIsGivenUpEndsBesideALostTerm(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		forbidden.Store(false)
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		b := replica(t, client, "b") // a's lease has expired, and a does not try
 		led, err := b.Acquire(t.Context())
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // slowServer delays requests, or does not answer them at all.
@@ -37,7 +37,7 @@ func (l slowLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	testclock.Pass(time.Duration(l.server.getFor.Swap(0)))
+	testbubble.Pass(time.Duration(l.server.getFor.Swap(0)))
 	return l.LeaseInterface.Get(ctx, name, o)
 }
 
@@ -84,7 +84,7 @@ func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		server.getFor.Store(int64(time.Second))
 		released := make(chan struct{})
 		go func() { first.Release(); close(released) }()
@@ -94,7 +94,7 @@ func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T)
 			t.Fatal(err)
 		}
 		for range 100 {
-			testclock.Pass(50 * time.Millisecond)
+			testbubble.Pass(50 * time.Millisecond)
 			if h := holder(t, client); h != "a" {
 				t.Errorf("%q holds the lease while a leads", h)
 				break

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/consistency"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -105,7 +105,7 @@ func newCheckerOf(t *testing.T, opts consistency.Options, sources ...consistency
 // Keys, versions and contents of a store and a server at one version, at random: one
 // sweep finds exactly the differences that a comparison of all keys finds.
 func TestASweepFindsExactlyTheDifferencesThatThereAre(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	differences := 0
 	for n := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, n))

@@ -9,12 +9,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestCursorsAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 10_000 {
 		a, b := randomCursor(rnd), randomCursor(rnd)
@@ -26,7 +26,7 @@ func TestCursorsAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
 
 // The naive twin sorts all paths and takes those in the range.
 func TestKeysInARangeAreExactlyThoseTheStoreHas(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for n := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, n))
 		s, err := store.New(store.Options[*metav1.PartialObjectMetadata]{RememberKeys: true})

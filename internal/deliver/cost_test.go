@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -74,7 +74,7 @@ func TestDeliveringAChangeDoesNotAllocate(t *testing.T) {
 			s := newSteady(t, opts, keepRecords)
 			for _, n := range []int{1, keepRecords} {
 				s.commit(n)
-				if got := testallocs.Least(1000, func() { s.commit(n) }); got != 0 {
+				if got := testkit.Allocs(1000, func() { s.commit(n) }); got != 0 {
 					t.Errorf("%d changes at once: %v allocations", n, got)
 				}
 			}
@@ -86,7 +86,7 @@ func TestOfASeriesOfBurstsOnlyTheFirstAllocates(t *testing.T) {
 	const n = 5000
 	s := newSteady(t, HandlerOptions{}, n)
 	// AllocsPerRun lets the first pass without counting.
-	if got := testallocs.Least(20, func() { s.commit(n) }); got > 2 {
+	if got := testkit.Allocs(20, func() { s.commit(n) }); got > 2 {
 		t.Errorf("%v allocations for %d changes", got, n)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -123,7 +123,7 @@ func TestStatusesAreThoseOfTheHandlersInTheOrderOfTheirRegistration(t *testing.T
 	if fmt.Sprint(names) != "[handler 1 handler 3 handler 4]" {
 		t.Errorf("%v", names)
 	}
-	if n := testallocs.Least(100, func() { w.hub.Statuses() }); n != 1 {
+	if n := testkit.Allocs(100, func() { w.hub.Statuses() }); n != 1 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // thing is an object with parts that it may share.
@@ -63,7 +63,7 @@ func naive(all []*thing) (bytes int64) {
 }
 
 func TestTheEstimateOfManyObjectsIsNearANaiveCountOfAll(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for _, c := range []struct{ n, group, shared, own int }{
 		{10, 3, 1000, 100},
 		{256, 10, 5000, 100},

@@ -14,14 +14,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // TestNoKeyRunsTwiceAtOnceAndNoAddIsLost has goroutines that count a key up and
 // add it, and workers that note the count when their run begins.
 func TestNoKeyRunsTwiceAtOnceAndNoAddIsLost(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	q := New[int](Options[int]{})
 	const keys, adders, adds = 20, 4, 3000
 	var wanted, seen, running [keys]atomic.Int64
@@ -97,7 +97,7 @@ func TestAnImmediateAddEndsAWaitAndARunEndsTheDelaysBeforeIt(t *testing.T) {
 		if _, ok := q.Get("a"); ok {
 			t.Error("the delay is left after the run")
 		}
-		testclock.Pass(2 * time.Minute)
+		testbubble.Pass(2 * time.Minute)
 		if n := q.Counts(); n != (Counts{}) {
 			t.Errorf("after the delay: %+v", n)
 		}
@@ -132,9 +132,9 @@ func TestAHeadStartIsNeverWorthMoreThanItsTime(t *testing.T) {
 		q := New[string](Options[string]{})
 		defer q.Stop()
 		q.Add("initial", AddOptions{Head: -30 * time.Second})
-		testclock.Pass(29 * time.Second)
+		testbubble.Pass(29 * time.Second)
 		q.Add("soon", AddOptions{})
-		testclock.Pass(2 * time.Second)
+		testbubble.Pass(2 * time.Second)
 		q.Add("late", AddOptions{})
 		q.Add("raised", AddOptions{Head: -time.Hour})
 		q.Add("raised", AddOptions{Head: time.Hour})
@@ -205,7 +205,7 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 			ran.Store(true)
 			q.Finish(run, Result{})
 		}()
-		testclock.Pass(time.Hour)
+		testbubble.Pass(time.Hour)
 		if ran.Load() {
 			t.Error("ran while held")
 		}

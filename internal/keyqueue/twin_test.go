@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 var operations = flag.Int("operations", 50_000, "how many random operations are compared with the twin's")
@@ -186,14 +186,14 @@ func (w *twin) running() []int {
 // operations. What two keys that are due at the same moment do first is nobody's
 // business, so no two are.
 func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
-	if err := twinTrial(testseed.Of(t), *operations, false); err != nil {
+	if err := twinTrial(testkit.Seed(t), *operations, false); err != nil {
 		t.Error(err)
 	}
 }
 
 // The same with priorities: of several adds of a key the highest counts, for one run.
 func TestPrioritiesAreThoseOfTheTwin(t *testing.T) {
-	if err := twinTrial(testseed.Of(t), *operations, true); err != nil {
+	if err := twinTrial(testkit.Seed(t), *operations, true); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -86,7 +85,7 @@ func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 }
 
 func TestEachObjectHasTheSameChance(t *testing.T) {
-	dice := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	dice := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	const arrivals, places, rounds = 40, 20, 4000
 	var held [arrivals]int
 	for range rounds {
@@ -137,7 +136,7 @@ func TestRunChecksEveryIntervalAndEnds(t *testing.T) {
 func TestNoDetectorDoesNothing(t *testing.T) {
 	var d *Detector[pod]
 	p := small(1)
-	if n := testallocs.Least(100, func() {
+	if n := testkit.Allocs(100, func() {
 		d.Entering(store.Key{}, p)
 		d.Settled()
 		d.Check()

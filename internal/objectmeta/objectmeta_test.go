@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,9 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // With all fields known, selectors match as apimachinery's do. With fewer, the answer is
 // known if and only if no value of the others would change it.
 func TestSelectedIsWhatTheSelectorsMatch(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
-	for range testrepeat.Times(20_000) {
+	for range testkit.Trials(20_000) {
 		m := &metav1.ObjectMeta{Namespace: one("a", "b"), Name: one("x", "y")}
 		if rnd.IntN(2) == 0 {
 			m.Labels = map[string]string{"l": one("1", "2")}

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -477,7 +477,7 @@ func TestNoReadIsOlderThanAnOwnWriteInAnyShortHistory(t *testing.T) {
 // TestNoReadIsOlderThanAnOwnWriteInRandomHistories tries longer ones, of two keys, and
 // that no read waits for ever.
 func TestNoReadIsOlderThanAnOwnWriteInRandomHistories(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	unsure, failures := 0, 0
 	for trial := range uint64(6_000) {
 		rnd := rand.New(rand.NewPCG(seed, trial))

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -49,7 +49,7 @@ func newStore(t *testing.T) *store.Store[*item] {
 // has been passed by the store and not been taken out, with random stores of three
 // scopes, each at a version of its own, and compares every read with a map.
 func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for trial := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, trial))
 		s := newStore(t)

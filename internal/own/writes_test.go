@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/own"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -112,7 +112,7 @@ func TestAWriteEndsWhenItIsConfirmedTooOldOrOfAnotherEpoch(t *testing.T) {
 		counted  func(own.Status) uint64
 	}{
 		"confirmed": {func(t *testing.T, r *rig) { r.list(t, "5", false) }, nil, func(s own.Status) uint64 { return s.Confirmed }},
-		"too old":   {func(*testing.T, *rig) { testclock.Pass(2*time.Minute + time.Second) }, own.ErrNotConfirmed, func(s own.Status) uint64 { return s.Expired }},
+		"too old":   {func(*testing.T, *rig) { testbubble.Pass(2*time.Minute + time.Second) }, own.ErrNotConfirmed, func(s own.Status) uint64 { return s.Expired }},
 		"epoch":     {func(t *testing.T, r *rig) { r.list(t, "2", true) }, own.ErrEpoch, func(s own.Status) uint64 { return s.Dropped }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // except that of each recovery there is one if its failure has one; and each failure is
 // in exactly one line, or in none for less than a minute.
 func TestThereIsAtMostOneLineAMinuteAndCauseAndNoFailureIsForgotten(t *testing.T) {
-	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	causes := []error{
 		apierrors.NewUnauthorized("who"), apierrors.NewInternalError(errors.New("etcd")), apierrors.NewTooManyRequests("busy", 1),
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -44,7 +44,7 @@ func (w *twin) remove(name string) {
 // Batches, lists, objects that do not decode, and objects without an identity, in
 // random order: store, quarantine and a handler show what the naive twin does.
 func TestSinkEqualsANaiveTwin(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for n := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) { againstTwin(t, rand.New(rand.NewPCG(seed, n))) })
 	}

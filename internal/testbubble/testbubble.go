@@ -1,12 +1,34 @@
-// Package testbubble counts the goroutines of a bubble of testing/synctest. Only tests
-// import it.
+// Package testbubble lets time pass in bubbles of testing/synctest, where that costs
+// nothing, and counts their goroutines. Only tests import it, and packages for tests.
 package testbubble
 
 import (
 	"bytes"
 	"regexp"
 	"runtime"
+	"testing/synctest"
+	"time"
 )
+
+// bubbles begin at midnight UTC 2000-01-01: see testing/synctest.
+var afterBubbles = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Pass returns when d has passed on the clock of a synctest bubble. Timers that are
+// due by then have fired. It may be called from any goroutine of the bubble, and
+// panics outside of one: no test waits in real time.
+func Pass(d time.Duration) {
+	if time.Now().After(afterBubbles) {
+		panic("testbubble: outside of a synctest bubble, where the test would really wait")
+	}
+	time.Sleep(d)
+}
+
+// Elapse is Pass, and returns when all other goroutines of the bubble wait. Only one
+// goroutine at a time may call it.
+func Elapse(d time.Duration) {
+	Pass(d)
+	synctest.Wait()
+}
 
 // Goroutines returns how many goroutines the caller's bubble has, the caller included. It
 // panics outside a bubble. [runtime.NumGoroutine] counts those of the whole process, among

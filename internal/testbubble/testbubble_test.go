@@ -3,6 +3,7 @@ package testbubble
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestGoroutinesAreThoseOfTheBubble(t *testing.T) {
@@ -31,11 +32,28 @@ func TestGoroutinesAreThoseOfTheBubble(t *testing.T) {
 	}
 }
 
-func TestOutsideABubbleItPanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
+func TestTimePassesInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		Pass(time.Hour)
+		if d := time.Since(began); d != time.Hour {
+			t.Errorf("%v passed", d)
 		}
-	}()
-	Goroutines()
+	})
+}
+
+func TestOutsideABubbleTheyPanic(t *testing.T) {
+	for name, call := range map[string]func(){
+		"Goroutines": func() { Goroutines() },
+		"Pass":       func() { Pass(time.Nanosecond) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
 }

@@ -5,12 +5,11 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 
-var trials = flag.Int("trials", testrepeat.Times(2_000), "how many trials compare the decoders with the official ones")
+var trials = flag.Int("trials", testkit.Trials(2_000), "how many trials compare the decoders with the official ones")
 
 // rigSteps is how many versions a trial has at most.
 const rigSteps = 12
@@ -27,7 +26,7 @@ func trial(seed uint64) (decodings int, err error) {
 }
 
 func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	all := 0
 	for i := range *trials {
 		n, err := trial(seed + uint64(i))

@@ -16,8 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/clone"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
@@ -29,7 +28,7 @@ import (
 // The rig again, over types that somebody may write: names of one length with equal
 // ends, odd tags, embedding, inherited methods, and types that lead back to themselves.
 
-var hostileTypes = flag.Int("types", testrepeat.Times(30), "how many types are made for the decoders")
+var hostileTypes = flag.Int("types", testkit.Trials(30), "how many types are made for the decoders")
 
 // Types that reflect.StructOf cannot make.
 type (
@@ -311,7 +310,7 @@ func plansOf(typ reflect.Type) (bytes, each uint64, took time.Duration) {
 const maxPlanBytes = 12 << 20
 
 func TestTypesOfAnyShapeAreDecodedAsTheOfficialDecoderDoes(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	named := []reflect.Type{
 		reflect.TypeFor[fromNamed](), reflect.TypeFor[inheritsProtobuf](), reflect.TypeFor[inheritsPod](), reflect.TypeFor[tooLarge](), reflect.TypeFor[knots](),
 	}

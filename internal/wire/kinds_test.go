@@ -14,8 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
@@ -23,7 +22,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-var objects = flag.Int("objects", testrepeat.Times(2), "how many histories of each kind are compared with the official decoders")
+var objects = flag.Int("objects", testkit.Trials(2), "how many histories of each kind are compared with the official decoders")
 
 // kinds are the Go types of client-go's scheme.
 var kinds = func() []reflect.Type {
@@ -56,7 +55,7 @@ func subjectOf(typ reflect.Type, untyped bool) subject {
 // as unstructured objects: the plan decodes what the official encoder wrote, and
 // remembers it.
 func TestObjectsOfEveryKindAreWhatTheOfficialDecodersMakeOfThem(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	decodings, planned, left := 0, 0, 0
 	for n := range 2 * len(kinds) * *objects {
 		of := subjectOf(kinds[n/2%len(kinds)], n%2 == 1)
@@ -77,7 +76,7 @@ func TestObjectsOfEveryKindAreWhatTheOfficialDecodersMakeOfThem(t *testing.T) {
 }
 
 func TestEqualBytesAreTheSameObjectAndWithoutATableNothingIsShared(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for n, typ := range kinds {
 		r, err := newRigOf(subjectOf(typ, n%3 == 2), filler.NewScript(binary.LittleEndian.AppendUint64(nil, seed+uint64(n))))
 		if err != nil {
@@ -202,12 +201,12 @@ func roomIn(v reflect.Value) (typ reflect.Type, found bool) {
 
 // Each runs the rig with a small table in common, so that entries are evicted meanwhile.
 func TestDecodersOfOneTableDoNotDisturbEachOther(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	table := share.NewTable(1 << 19)
 	var wg sync.WaitGroup
 	for g := range uint64(4) {
 		wg.Go(func() {
-			for n := range uint64(testrepeat.Times(80)) {
+			for n := range uint64(testkit.Trials(80)) {
 				script := filler.NewScript(binary.LittleEndian.AppendUint64(nil, seed+g<<32+n))
 				r, err := newRigOf(filler.Pick(script, subjects), script)
 				if err != nil {

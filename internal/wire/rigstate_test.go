@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 
 // visitStates calls visit for all hidden state that can be reached through v:
 // where it is, and whether it is a Quantity that has not kept its text.
 func visitStates(v reflect.Value, visit func(p uintptr, quantity bool)) {
-	reach(v, func(v reflect.Value) {
+	filler.Reach(v, func(v reflect.Value) {
 		switch v.Addr().Interface().(type) {
 		case *resource.Quantity:
 			if v.FieldByName("s").Len() == 0 {
@@ -27,7 +28,7 @@ func visitStates(v reflect.Value, visit func(p uintptr, quantity bool)) {
 
 // touch writes to all hidden state, as readers of an object do.
 func touch(v reflect.Value) {
-	reach(v, func(v reflect.Value) {
+	filler.Reach(v, func(v reflect.Value) {
 		switch p := v.Addr().Interface().(type) {
 		case *resource.Quantity:
 			_ = p.String()
@@ -35,36 +36,6 @@ func touch(v reflect.Value) {
 			p.Touch()
 		}
 	})
-}
-
-// reach calls visit for each struct that has an address.
-func reach(v reflect.Value, visit func(reflect.Value)) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			reach(v.Elem(), visit)
-		}
-	case reflect.Struct:
-		if v.CanAddr() && v.Addr().CanInterface() {
-			visit(v)
-		}
-		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[resource.Quantity]() {
-			return
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				reach(v.Field(i), visit)
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			reach(v.Index(i), visit)
-		}
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			reach(it.Value(), visit)
-		}
-	}
 }
 
 // dropField empties the field that a path of JSON names leads to.

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -41,7 +41,7 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 				})
 				var got []string
 				for n := 0; n < 10 && !slices.Contains(got, "end"); n++ {
-					testclock.Pass(time.Second)
+					testbubble.Pass(time.Second)
 					got = append(got, strings.Fields(w.seen(i))...)
 				}
 				if got := strings.Join(got, " "); got != c.want {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -178,7 +178,7 @@ func TestAWatchListSendsEverythingAndThenTheBookmark(t *testing.T) {
 		// The watch may have begun after the last write: of what has not moved
 		// since, there are no bookmarks.
 		w.storage.Skip(1)
-		testclock.Pass(61 * time.Second)
+		testbubble.Pass(61 * time.Second)
 		w.sees(i, "BOOKMARK:")
 	})
 }

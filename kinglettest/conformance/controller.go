@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // controllerRow is about NewInformer and similar functions, which make a store, a
@@ -139,11 +139,11 @@ func oneHandlerResyncs(t *testing.T, im Implementation) {
 	_, c := im.NewInformer(o, &corev1.Pod{}, 10*time.Second, r)
 	running(t, c.RunWithContext)
 	r.told(t, "add ns/a@101 initial")
-	testclock.Elapse(9 * time.Second)
+	testbubble.Elapse(9 * time.Second)
 	r.told(t)
-	testclock.Elapse(2 * time.Second)
+	testbubble.Elapse(2 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
 }
 
@@ -158,7 +158,7 @@ func oneHandlerMissed(t *testing.T, im Implementation) {
 		o.put(pod("ns", "changed"))
 		o.put(pod("ns", "new"))
 	})
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.toldInAnyOrder(t,
 		"delete ns/gone@101, final state unknown", "update ns/changed@102 to ns/changed@104", "add ns/new@105")
 	same(t, "objects", names(store.List()), "ns/changed@104", "ns/new@105")

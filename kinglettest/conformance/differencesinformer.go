@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // informerDifferences are those of informers and reflectors.
@@ -201,7 +201,7 @@ func recreatedUnseen(t *testing.T, im Implementation) string {
 		o.remove("ns", "a")
 		o.put(pod("ns", "a", identity("second")))
 	})
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	return strings.Join(r.take(), "; ")
 }
 
@@ -213,7 +213,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	for range 9 {
 		o.put(pod("ns", "a"))
 	}
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	highest, back := 0, false
 	see := func(version string) {
 		v, err := strconv.Atoi(version)
@@ -241,7 +241,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	// The next request begins at the published version, so it shows that version even
 	// if it was published only for a moment.
 	for range 600 {
-		testclock.Elapse(100 * time.Millisecond)
+		testbubble.Elapse(100 * time.Millisecond)
 		item, exists, _ := informer.GetStore().GetByKey("ns/a")
 		if version := informer.LastSyncResourceVersion(); version < strconv.Itoa(before) || !exists || item.(*corev1.Pod).ResourceVersion < "110" {
 			back = true
@@ -272,7 +272,7 @@ func badObjectFirst(t *testing.T, im Implementation) string {
 	must(t, informer.SetTransform(failingFor))
 	reports.drain()
 	running(t, informer.RunWithContext)
-	testclock.Elapse(5 * time.Minute)
+	testbubble.Elapse(5 * time.Minute)
 	return fmt.Sprintf("synced %v, store %v, reported %v",
 		informer.HasSynced(), names(informer.GetStore().List()), len(reports.drain()) > 0)
 }
@@ -284,9 +284,9 @@ func badObjectLater(t *testing.T, im Implementation) string {
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
 	o.put(pod("ns", "worse", label("bad", "yes")))
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "good")) })
-	testclock.Elapse(5 * time.Minute)
+	testbubble.Elapse(5 * time.Minute)
 	deleted := strings.Contains(strings.Join(r.take(), "; "), "delete ns/worse")
 	return fmt.Sprintf("store %v, told of a delete %v", names(informer.GetStore().List()), deleted)
 }
@@ -356,7 +356,7 @@ func relistUnchanged(t *testing.T, im Implementation) string {
 	running(t, informer.RunWithContext)
 	r.take()
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	// The new object shows that there was a relist.
 	log := r.take()
 	if !slices.Contains(log, "add ns/b@102") {
@@ -371,7 +371,7 @@ func listedType(t *testing.T, im Implementation) string {
 	o.newList = func() runtime.Object { return &metav1.List{} }
 	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
 	running(t, informer.RunWithContext)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	return fmt.Sprintf("store %v", names(informer.GetStore().List()))
 }
 
@@ -379,7 +379,7 @@ func silentWatch(t *testing.T, im Implementation) string {
 	o := newOrigin(pod("ns", "a"))
 	informer := podInformer(im, o)
 	running(t, informer.RunWithContext)
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	requests := o.asked()
 	for _, r := range requests[1:] {
 		if r.String() != `watch from "101"` {
@@ -400,9 +400,9 @@ func backoffStartsAnew(t *testing.T, im Implementation) string {
 	}
 	informer := podInformer(im, o)
 	running(t, informer.RunWithContext)
-	testclock.Elapse(10 * time.Minute)
+	testbubble.Elapse(10 * time.Minute)
 	o.asked()
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	lists := 0
 	for _, r := range o.asked() {
 		if r.verb == "list" {

@@ -7,17 +7,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func consistentList(t *testing.T, im Implementation) string {
 	o := listOnly(pod("ns", "a"))
 	reflecting(t, im, withoutWatchList{o})
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.asked()
 	o.failLists(gone())
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	lists := besides("watch", o.asked())
 	if len(lists) != 2 {
 		return fmt.Sprint(lists)
@@ -30,10 +30,10 @@ func pagedRelist(t *testing.T, im Implementation) string {
 	r := im.NewReflector(withoutWatchList{o}, &corev1.Pod{}, &sink{}, 0)
 	r.WatchListPageSize = 7
 	running(t, r.RunWithContext)
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.asked()
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	lists := besides("watch", o.asked())
 	if len(lists) != 1 {
 		return fmt.Sprint(lists)

@@ -20,9 +20,9 @@ import (
 // The part of the row "list and watch" that uses a server over HTTP, in real time.
 
 func fromClientRequests(t *testing.T, im Implementation) {
-	s := newServer(t)
-	s.o.put(pod("ns", "a"))
-	s.o.put(pod("other", "b"))
+	s := newServer(t, 0)
+	s.put(t, pod("ns", "a"))
+	s.put(t, pod("other", "b"))
 	byName := im.NewListWatchFromClient(s.client, "pods", "ns", fields.OneTermEqualSelector("metadata.name", "a"))
 	filtered := im.NewFilteredListWatchFromClient(s.client, "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) {
 		o.LabelSelector = "app=web"
@@ -32,8 +32,8 @@ func fromClientRequests(t *testing.T, im Implementation) {
 		lw   kc.ListerWatcher
 		want string
 	}{
-		{byName, "/api/v1/namespaces/ns/pods fields=metadata.name=a labels= version=5"},
-		{filtered, "/api/v1/pods fields= labels=app=web version=7"},
+		{byName, `pods in "ns" fields=metadata.name=a labels= version=5`},
+		{filtered, `pods in "" fields= labels=app=web version=7`},
 	} {
 		value(c.lw.List(metav1.ListOptions{ResourceVersion: "5"}))(t)
 		value(c.lw.Watch(metav1.ListOptions{ResourceVersion: "5"}))(t).Stop()
@@ -45,15 +45,15 @@ func fromClientRequests(t *testing.T, im Implementation) {
 }
 
 func fromClientByItself(t *testing.T, im Implementation) {
-	s := newServer(t)
-	s.o.put(pod("ns", "a"))
+	s := newServer(t, 0)
+	s.put(t, pod("ns", "a"))
 	lw := im.NewListWatchFromClient(s.client, "pods", "ns", fields.Everything())
 	list, ok := value(lw.List(metav1.ListOptions{}))(t).(*corev1.PodList)
 	if !ok || len(list.Items) != 1 || describe(&list.Items[0]) != "ns/a@101" || list.ResourceVersion != "101" {
 		t.Fatalf("listed %v", list)
 	}
 	w := value(lw.Watch(metav1.ListOptions{ResourceVersion: list.ResourceVersion}))(t)
-	s.o.put(pod("ns", "b"))
+	s.put(t, pod("ns", "b"))
 	if e := <-w.ResultChan(); e.Type != watch.Added || describe(e.Object) != "ns/b@102" {
 		t.Errorf("watched %v", e)
 	}
@@ -101,30 +101,31 @@ func fromClientInforms(t *testing.T, im Implementation) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := newServer(t)
-			web := func(name string) *corev1.Pod { return pod("ns", name, label("app", "web"), on("n1")) }
-			s.o.put(web("a"))
-			s.o.put(pod("other", "b"))
+			s := newServer(t, 3)
+			web := func(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+				return pod("ns", name, append(change, label("app", "web"), on("n1"))...)
+			}
+			s.put(t, web("a"))
+			s.put(t, pod("other", "b"))
 			informer, told := following(t, im, make(s.client))
 			same(t, "objects", names(informer.GetStore().List()), "ns/a@101")
-			s.o.put(web("c"))
-			s.o.put(pod("other", "d"))
-			s.o.put(web("a"))
-			s.o.remove("ns", "c")
+			s.put(t, web("c"))
+			s.put(t, pod("other", "d"))
+			s.put(t, web("a", label("changed", "yes")))
+			s.remove(t, "ns", "c")
 			for _, want := range []string{"add ns/a@101", "add ns/c@103", "update ns/a@105", "delete ns/c@106"} {
 				equal(t, "told", <-told, want)
 			}
 			same(t, "on n1", names(value(informer.GetIndexer().ByIndex("node", "n1"))(t)), "ns/a@105")
-			s.o.end()
-			s.o.put(web("e"))
+			s.put(t, web("e"))
 			equal(t, "told after the end of a watch", <-told, "add ns/e@107")
 		})
 	}
 }
 
 func fromClientReplaced(t *testing.T, im Implementation) {
-	s := newServer(t)
-	s.o.put(pod("ns", "a"))
+	s := newServer(t, 0)
+	s.put(t, pod("ns", "a"))
 	lw := im.NewListWatchFromClient(s.client, "pods", "ns", fields.Everything())
 	var lists, watches atomic.Int32
 	im.ChangeListWatch(lw, func(lw *ListWatch) {

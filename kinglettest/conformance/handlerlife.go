@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // handlerLifeTests are the part of the row "shared informer" about adding and removing
@@ -243,7 +243,7 @@ func handlersComeAndGo(t *testing.T, im Implementation) {
 			must(t, informer.RemoveEventHandler(reg))
 		}
 		if i%20 == 0 {
-			testclock.Elapse(time.Millisecond)
+			testbubble.Elapse(time.Millisecond)
 		}
 	}
 	synctest.Wait()

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func handlersRow() row {
@@ -39,7 +39,7 @@ func handlerInitial(t *testing.T, im Implementation, o *origin) {
 	o.put(pod("ns", "b"))
 	synctest.Wait()
 	o.behindItsBack(func() { o.put(pod("ns", "c")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	var adds []string
 	for _, what := range r.take() {
 		if what[:3] == "add" {
@@ -127,7 +127,7 @@ func handlerFilterInitial(t *testing.T, im Implementation) {
 	r.told(t, "add ns/a@101 initial")
 	equal(t, "synced", reg.HasSynced(), true)
 	o.behindItsBack(func() { o.remove("ns", "a"); o.remove("ns", "b") })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.told(t, "delete ns/a@101, final state unknown")
 }
 
@@ -162,7 +162,7 @@ func handlerUnknownState(t *testing.T, im Implementation) {
 	running(t, informer.RunWithContext)
 	last := informer.GetStore().List()
 	o.behindItsBack(func() { o.remove("ns", "a"); o.remove("", "b") })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	equal(t, "deletes", len(deleted), 2)
 	for _, obj := range last {
 		key := "b"
@@ -215,7 +215,7 @@ func handlerTyped(t *testing.T, im Implementation) {
 	o.remove("ns", "b")
 	l.told(t, "add ns/a@101 initial", "update ns/a@101 to ns/a@102", "add ns/b@103", "delete ns/b ns b ns/b@104")
 	o.behindItsBack(func() { o.remove("ns", "a") })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	l.told(t, "delete ns/a ns a ns/a@102, final state unknown")
 }
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func sharedInformerRow() row {
@@ -102,7 +102,7 @@ func informerRelists(t *testing.T, im Implementation, o *origin) {
 		o.remove("ns", "gone")
 		o.put(pod("ns", "new"))
 	})
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.toldInAnyOrder(t,
 		"update ns/changed@102 to ns/changed@103", "delete ns/gone@101, final state unknown", "add ns/new@105")
 	same(t, "objects", names(informer.GetStore().List()), "ns/changed@103", "ns/new@105")
@@ -216,7 +216,7 @@ func informerBookmark(t *testing.T, im Implementation) {
 	equal(t, "version", informer.LastSyncResourceVersion(), "102")
 	equal(t, "version of the store", informer.GetStore().LastStoreSyncResourceVersion(), "102")
 	o.end()
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	same(t, "requests", o.verbs(), `watch from "102"`)
 }
 
@@ -229,10 +229,10 @@ func informerRewatches(t *testing.T, im Implementation) {
 		r.take()
 		o.asked()
 		o.put(pod("ns", "a"))
-		testclock.Elapse(10 * time.Second)
+		testbubble.Elapse(10 * time.Second)
 		o.end()
 		o.put(pod("ns", "a"))
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		equal(t, "changes told", len(r.take()), 2)
 		requests := o.asked()
 		if len(requests) != 1 || requests[0].verb != "watch" {
@@ -272,7 +272,7 @@ func informerWatchErrorHandler(t *testing.T, im Implementation) {
 		stop := running(t, func(ctx context.Context) {
 			informer.RunWithContext(context.WithValue(ctx, contextKey{}, "a value"))
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		if len(errs) != 2 || !apierrors.IsForbidden(errs[0]) {
 			t.Errorf("errors: %v", errs)
 		}
@@ -319,7 +319,7 @@ func informerRunWaits(t *testing.T, im Implementation) {
 	value(informer.AddEventHandler(&recorder{before: g.wait}))(t)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { informer.Run(stop); close(done) }()
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	equal(t, "stopped while it runs", informer.IsStopped(), false)
 	equal(t, "open watches", o.open(), 1)
 	close(stop)
@@ -364,7 +364,7 @@ func informerStoppedEarly(t *testing.T, im Implementation) {
 	informer := podInformer(im, o)
 	_, reg := handle(t, informer)
 	stop := running(t, informer.RunWithContext)
-	testclock.Elapse(5 * time.Second)
+	testbubble.Elapse(5 * time.Second)
 	stop()
 	equal(t, "synced", informer.HasSynced() || reg.HasSynced(), false)
 	equal(t, "stopped", informer.IsStopped(), true)

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // byHandTests are about programs that write into the store of a running informer.
@@ -119,6 +119,6 @@ func removedByHandUnseen(t *testing.T, im Implementation) string {
 	o := newOrigin(pod("ns", "a"))
 	return removedByHand(t, im, o, func() {
 		o.behindItsBack(func() { o.remove("ns", "a") })
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 	})
 }

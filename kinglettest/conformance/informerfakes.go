@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // fakeServer replaces a server as in unit tests: it has a fixed list, and fake watches to
@@ -220,7 +220,7 @@ func informerOtherType(t *testing.T, im Implementation) {
 			}
 		}
 	}
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.told(t)
 	same(t, "objects", names(informer.GetStore().List()), "ns/a@5")
 	same(t, "objects of a reflector", names(store.List()), "ns/a@5")
@@ -267,17 +267,17 @@ func deletedBeforeWatch(t *testing.T, im Implementation) string {
 	im.ChangeListWatch(lw, func(c *ListWatch) {
 		open := c.WatchFuncWithContext
 		c.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			testclock.Pass(50 * time.Millisecond)
+			testbubble.Pass(50 * time.Millisecond)
 			return open(ctx, opts)
 		}
 	})
 	informer := podInformer(im, lw)
 	running(t, informer.RunWithContext)
 	for !informer.HasSynced() {
-		testclock.Elapse(time.Millisecond)
+		testbubble.Elapse(time.Millisecond)
 	}
 	f.delete(pod("ns", "a", at("2")))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	return fmt.Sprint(names(informer.GetStore().List()))
 }
 
@@ -298,7 +298,7 @@ func storeDuringWatch(t *testing.T, im Implementation) string {
 		}
 	})
 	running(t, r.RunWithContext)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	return seen
 }
 
@@ -307,14 +307,14 @@ func changedInPlace(t *testing.T, im Implementation) string {
 	informer := podInformer(im, f.listerWatcher(im))
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	w, _ := f.open()
 	p := pod("ns", "a")
 	w.Add(p)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	label("x", "2")(p)
 	w.Add(p)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	return strings.Join(r.take(), "; ")
 }
 
@@ -325,15 +325,15 @@ func numbersAnew(t *testing.T, im Implementation) string {
 	informer := podInformer(im, f.listerWatcher(im))
 	running(t, informer.RunWithContext)
 	w, _ := f.open()
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	w.Stop()
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	w, _ = f.open()
 	w.Modify(pod("ns", "a", at("5")))
 	f.set("6", pod("ns", "a", at("5")))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	live := names(informer.GetStore().List())
 	w.Stop()
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	return fmt.Sprintf("%v while the watch lives, %v after it", live, names(informer.GetStore().List()))
 }

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // informerKeyTests are about objects with keys that no server has.
@@ -38,7 +38,7 @@ func informerKey(t *testing.T, im Implementation, o *origin, namespace, name, ke
 	informer := podInformer(im, o)
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	same(t, "keys", sorted(informer.GetStore().ListKeys()), sorted([]string{"ns/other", key})...)
 	at := func() string {
 		item, exists, _ := informer.GetStore().GetByKey(key)
@@ -58,18 +58,18 @@ func informerKey(t *testing.T, im Implementation, o *origin, namespace, name, ke
 		t.Errorf("told of an update: %v", log)
 	}
 	o.behindItsBack(func() { o.put(pod(namespace, name, on("n2"))) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	equal(t, "what is under the key after another list", at(), "104")
 	r.take()
 	o.asked()
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	for _, request := range o.asked() {
 		if request.verb != "watch" {
 			t.Errorf("in an hour of quiet there was a %v", request)
 		}
 	}
 	o.remove(namespace, name)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	equal(t, "what is under the key after the delete", at(), "nothing")
 	if log := r.take(); len(log) != 1 || !strings.HasPrefix(log[0], "delete ") {
 		t.Errorf("told of a delete: %v", log)
@@ -102,7 +102,7 @@ func informerRenames(t *testing.T, im Implementation, o *origin) {
 		o.put(pod("ns", "a"))
 		o.remove("ns", "c")
 	})
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	var log []string
 	for _, line := range r.take() {
 		if line != "update ns/Kept@102 to ns/Kept@102" { // see the differences

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func informerWrongType(t *testing.T, im Implementation) {
@@ -31,7 +31,7 @@ func informerWrongType(t *testing.T, im Implementation) {
 	reports.drain()
 	o.send(watch.Event{Type: watch.Added, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	o.put(pod("ns", "b"))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.told(t, "add ns/b@102")
 	same(t, "objects", names(informer.GetStore().List()), "ns/a@101", "ns/b@102")
 	if len(reports.drain()) == 0 {
@@ -61,7 +61,7 @@ func informerWrongType(t *testing.T, im Implementation) {
 	reports.drain()
 	o.put(widget("x", "Gadget"))
 	o.put(widget("b", "Widget"))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.told(t, "add ns/b@103")
 	if len(reports.drain()) == 0 {
 		t.Error("nothing was reported of another kind")
@@ -105,7 +105,7 @@ func informerTransform(t *testing.T, im Implementation) {
 	synctest.Wait()
 	check(2)
 	o.behindItsBack(func() { o.put(pod("ns", "c", label("secret", "4"))) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	r.objects()
 	check(2)
 }
@@ -209,12 +209,12 @@ func informerEndsEqual(t *testing.T, im Implementation, o *origin) {
 			stories = append(stories, s)
 			value(informer.AddEventHandler(s))(t)
 		default:
-			testclock.Elapse(time.Duration(r.IntN(5000)) * time.Millisecond)
+			testbubble.Elapse(time.Duration(r.IntN(5000)) * time.Millisecond)
 		}
 	}
 	// At worst some 60 failures are still to come, each with a wait of at most a
 	// minute.
-	testclock.Elapse(3 * time.Hour)
+	testbubble.Elapse(3 * time.Hour)
 	o.mu.Lock()
 	var want []any
 	for _, obj := range o.objects {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func listWatchRow() row {
@@ -146,7 +146,7 @@ func listWatchInforms(t *testing.T, im Implementation) {
 		running(t, informer.RunWithContext)
 		before := len(r.take())
 		o.put(pod("ns", "a"))
-		testclock.Elapse(0)
+		testbubble.Elapse(0)
 		equal(t, "told", before+len(r.take()), 2)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // surviving keeps panics from ending the process until the test ends. Code that may panic
@@ -38,18 +38,18 @@ func handlerPanicLogged(t *testing.T, im Implementation) {
 	}
 	running(t, func(ctx context.Context) { informer.RunWithContext(klog.NewContext(ctx, runs.logger())) })
 	for range 3 {
-		testclock.Elapse(time.Millisecond)
+		testbubble.Elapse(time.Millisecond)
 		equal(t, "calls", len(calls.take()), 2)
 		for _, l := range []*logs{first, second} {
 			if list := l.with("Observed a panic", "it fell over"); len(list) != 1 {
 				t.Errorf("a handler's logger was told of %q", list)
 			}
 		}
-		testclock.Elapse(500 * time.Millisecond)
+		testbubble.Elapse(500 * time.Millisecond)
 		equal(t, "calls", len(calls.take()), 0)
-		testclock.Elapse(499 * time.Millisecond)
+		testbubble.Elapse(499 * time.Millisecond)
 	}
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	equal(t, "calls", len(calls.take()), 0)
 	if list := runs.with("it fell over"); len(list) > 0 {
 		t.Errorf("the informer's logger was told of %q", list)

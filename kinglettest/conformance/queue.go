@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // olderRow is about what queues and controllers of older versions of client-go do. What
@@ -185,6 +185,6 @@ func controllerRetries(t *testing.T, im Implementation) {
 	})
 	running(t, c.RunWithContext)
 	o.put(pod("ns", "a"))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	log.told(t, slices.Repeat([]string{"ns/a@101"}, 4)...)
 }

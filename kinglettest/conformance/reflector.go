@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // reflectorRow has what neither client-go's own tests of reflectors say, which `make
@@ -86,7 +86,7 @@ func reflectorFollows(t *testing.T, im Implementation, o *origin) {
 	s.told(t, "add ns/c@103", "update ns/a@104", "delete ns/b@105")
 	equal(t, "version", r.LastSyncResourceVersion(), "105")
 	o.behindItsBack(func() { o.remove("ns", "a") })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	s.told(t, "replace [ns/c@103] at 106")
 	equal(t, "version", r.LastSyncResourceVersion(), "106")
 }
@@ -151,9 +151,9 @@ func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
 	s := &failingResyncs{}
 	stop := running(t, im.NewReflector(o, &corev1.Pod{}, s, time.Minute).RunWithContext)
 	s.told(t, "replace [ns/a@101] at 101")
-	testclock.Elapse(time.Minute + 30*time.Second)
+	testbubble.Elapse(time.Minute + 30*time.Second)
 	s.told(t)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	s.told(t, "replace [ns/a@101] at 101")
 	stop()
 	queue := &failingQueue{Queue: im.NewFIFO(im.MetaNamespaceKeyFunc), failing: &failingResyncs{}}
@@ -162,9 +162,9 @@ func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
 		Process: func(any, bool) error { return nil },
 	}).RunWithContext)
 	o.asked()
-	testclock.Elapse(time.Minute + 30*time.Second)
+	testbubble.Elapse(time.Minute + 30*time.Second)
 	equal(t, "requests before a resync fails", len(o.asked()), 0)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	if asked := o.verbs(); len(asked) == 0 || strings.HasPrefix(asked[0], "watch from") {
 		t.Errorf("requests after a resync has failed: %v", asked)
 	}
@@ -185,9 +185,9 @@ func againBackoff(t *testing.T, im Implementation, o *origin) {
 		Backoff: &wait.Backoff{Duration: 10 * time.Second, Factor: 3, Steps: 100, Cap: 70 * time.Second},
 	})
 	running(t, r.RunWithContext)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	o.put(pod("ns", "a"))
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	o.asked()
 	o.failWatches(refused, refused, refused, refused, refused)
 	from, at := time.Now(), []time.Duration{}
@@ -197,7 +197,7 @@ func againBackoff(t *testing.T, im Implementation, o *origin) {
 		}
 	}
 	o.end()
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	for i, s := range []time.Duration{0, 10, 20, 50, 120, 190} {
 		if i >= len(at) || at[i] != s*time.Second {
 			t.Fatalf("asked after %v", at)
@@ -244,15 +244,15 @@ func againOptions(t *testing.T, im Implementation) {
 	f := fmt.Sprintf
 	o := listOnly(pod("ns", "a"))
 	reflecting(t, im, withoutWatchList{o})
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	same(t, "with lists", carried(o.asked()), first, f(watched, "101"), f(watched, "101"), f(relist, "101"), f(watched, "102"))
 
 	o.failLists(gone())
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	asked := carried(o.asked())
 	if len(asked) != 4 || asked[0] != f(watched, "102") || asked[1] != f(relist, "102") || !strings.HasPrefix(asked[2], consistent) || asked[3] != f(watched, "103") {
 		t.Errorf("where the list is gone: %q", asked)
@@ -260,9 +260,9 @@ func againOptions(t *testing.T, im Implementation) {
 
 	o = newOrigin(pod("ns", "a"))
 	reflecting(t, im, o)
-	testclock.Elapse(10 * time.Second)
+	testbubble.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	same(t, "with watch-lists", carried(o.asked()), f(watchList, ""), f(watched, "101"), f(watchList, "101"))
 
 	o = listOnly(pod("ns", "a"), pod("ns", "b"), pod("ns", "c"))
@@ -293,7 +293,7 @@ func protocolNoStatus(t *testing.T, im Implementation) {
 			r := im.NewReflector(o, &corev1.Pod{}, s, 0)
 			done := make(chan error, 1)
 			stop := running(t, func(ctx context.Context) { done <- r.ListAndWatchWithContext(ctx) })
-			testclock.Elapse(10 * time.Second)
+			testbubble.Elapse(10 * time.Second)
 			want := []string{`list from "102"`, `watch from "103"`}
 			if advanced {
 				o.put(pod("ns", "b"))
@@ -313,7 +313,7 @@ func protocolNoStatus(t *testing.T, im Implementation) {
 			}
 			stop()
 			running(t, func(ctx context.Context) { _ = r.ListAndWatchWithContext(ctx) })
-			testclock.Elapse(10 * time.Second)
+			testbubble.Elapse(10 * time.Second)
 			same(t, "requests", inWords(besides("watch-list", o.asked())), want...)
 			if advanced {
 				s.told(t, "replace [ns/a@101 ns/b@103] at 104")
@@ -341,7 +341,7 @@ func protocolOtherBookmark(t *testing.T, im Implementation) {
 	bookmark("3", "")
 	w.Add(pod("ns", "b", at("3")))
 	synctest.Wait()
-	testclock.Elapse(9 * time.Second)
+	testbubble.Elapse(9 * time.Second)
 	s.told(t)
 	bookmark("4", "true")
 	synctest.Wait()

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // resyncTests are the part of the row "shared informer" that is about resyncs.
@@ -29,7 +29,7 @@ func resyncTests() []test {
 
 // resyncs counts what a handler is told after a time of waiting.
 func resyncs(r *recorder, d time.Duration) int {
-	testclock.Elapse(d)
+	testbubble.Elapse(d)
 	return len(r.take())
 }
 
@@ -53,7 +53,7 @@ func resyncPeriodic(t *testing.T, im Implementation) {
 	o.asked()
 	for range 3 {
 		equal(t, "told before the period is over", resyncs(r, 29*time.Second), 0)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.toldInAnyOrder(t, "update ns/a@101 to ns/a@101", "update ns/b@102 to ns/b@102")
 	}
 	equal(t, "requests", len(o.asked()), 0)

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func waitsRow() row {
@@ -45,7 +45,7 @@ func waitForCacheSync(t *testing.T, im Implementation) {
 	} {
 		stop, done := make(chan struct{}), make(chan bool, 1)
 		go func() { done <- wait(stop) }()
-		testclock.Elapse(time.Hour)
+		testbubble.Elapse(time.Hour)
 		equal(t, "waits that returned", len(done), 0)
 		close(stop)
 		equal(t, "waiting for what never syncs", <-done, false)
@@ -115,7 +115,7 @@ func waitInsideOfAWait(t *testing.T, im Implementation) {
 			go func() {
 				done <- outer(stop, func() bool { return inner(stop, func() bool { return inner(stop, no) }) })
 			}()
-			testclock.Elapse(time.Minute)
+			testbubble.Elapse(time.Minute)
 			close(stop)
 			synctest.Wait()
 			if len(done) == 0 {
@@ -143,7 +143,7 @@ func waitAsks(t *testing.T, im Implementation) {
 	go func() {
 		done <- im.WaitForCacheSync(stop, count(&first, true), count(&second, false), count(&third, true))
 	}()
-	testclock.Elapse(time.Minute + time.Millisecond)
+	testbubble.Elapse(time.Minute + time.Millisecond)
 	if first < 500 || first != second || third != 0 {
 		t.Errorf("in a minute the functions are called %d, %d and %d times", first, second, third)
 	}
@@ -166,7 +166,7 @@ func waitReports(t *testing.T, im Implementation) {
 	told("Waiting for=things")
 	close(soon.done)
 	told("Done waiting for=things instance=soon")
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	close(late.done)
 	told("Done waiting for=things instance=late")
 	cancel(errBad)

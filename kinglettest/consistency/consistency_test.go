@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -111,7 +111,7 @@ func TestADifferenceThatARelistDoesNotHealIsReportedAgainWithoutAnotherRelist(t 
 				c.Errorf("check %d: %+v", n, r)
 			}
 			synctest.Wait()
-			testclock.Pass(10 * time.Minute)
+			testbubble.Pass(10 * time.Minute)
 		}
 		if lists != 2 {
 			c.Errorf("%d lists", lists)
@@ -178,7 +178,7 @@ func TestChecksRunPeriodicallyOnlyIfEveryIsSet(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Minute} {
 		opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Every: every}}
 		inChecked(t, []string{"ns/a"}, apiserver.Options{}, opts, nil, func(c *checked) {
-			testclock.Pass(3 * time.Hour)
+			testbubble.Pass(3 * time.Hour)
 			n := c.informer.Status().Consistency.Checks
 			if every == 0 && n != 0 || every > 0 && (n < 120 || n > 180) {
 				c.Errorf("every %v: %d checks in three hours", every, n)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -77,7 +77,7 @@ func TestAMissingObjectIsFoundOnceThePageIsNewEnough(t *testing.T) {
 // check finds a difference while there is none, and each that there is made is
 // found within one sweep after things have come to rest.
 func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	checks, compared, skipped, sweeps, found := 0, 0, 0, 0, 0
 	for n := range uint64(4) {
 		rnd := rand.New(rand.NewPCG(seed, n))
@@ -104,7 +104,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				case 2:
 					synctest.Wait()
 				case 3:
-					testclock.Pass(time.Duration(rnd.Int64N(int64(3 * time.Second))))
+					testbubble.Pass(time.Duration(rnd.Int64N(int64(3 * time.Second))))
 				}
 				r, err := c.informer.CheckConsistency(c.Context())
 				if r.Differences != 0 {
@@ -112,7 +112,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				}
 			}
 			calm.Store(true)
-			testclock.Pass(10 * time.Minute)
+			testbubble.Pass(10 * time.Minute)
 			s := c.informer.Status().Consistency
 			if s.Differences != 0 {
 				c.Errorf("%d differences in the background", s.Differences)
@@ -131,7 +131,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				c.storage.Compact(c.storage.Revision())
 				damages[kind](c, obj.Namespace+"/"+obj.Name)
 				for s = before; s.Sweeps < before.Sweeps+2; s = c.informer.Status().Consistency {
-					testclock.Pass(time.Second)
+					testbubble.Pass(time.Second)
 				}
 				synctest.Wait()
 				c.equal()

@@ -1,14 +1,12 @@
 package deadpeers_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"math/big"
-	"net"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -18,38 +16,11 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/kinglettest/internal/pipes"
 	"github.com/kinglet-go/kinglet/source"
 )
-
-// halls is a listener whose connections exist in memory.
-type halls struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (h *halls) Accept() (net.Conn, error) {
-	select {
-	case c := <-h.conns:
-		return c, nil
-	case <-h.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *halls) Close() error { close(h.closed); return nil }
-
-func (h *halls) Addr() net.Addr { return &net.UnixAddr{Name: "hall"} }
-
-func (h *halls) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case h.conns <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
@@ -75,7 +46,7 @@ func TestADeadPeerIsNoticedWithinAMinute(t *testing.T) {
 		storage := apiserver.NewStorage(apiserver.Pods)
 		server := apiserver.New(storage, apiserver.Options{BookmarkInterval: -1, Inject: requests.inject})
 		defer server.Close()
-		hall := &halls{conns: make(chan net.Conn), closed: make(chan struct{})}
+		listener := pipes.Listen()
 		web := &http.Server{
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				major.Store(int32(r.ProtoMajor))
@@ -88,9 +59,9 @@ func TestADeadPeerIsNoticedWithinAMinute(t *testing.T) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = web.ServeTLS(hall, "", "") // that it was closed
+			_ = web.ServeTLS(listener, "", "") // that it was closed
 		}()
-		wire := &lines{dial: hall.dial}
+		wire := &lines{dial: listener.Dial}
 		cfg := &rest.Config{Host: "https://apiserver.test", Dial: wire.Dial, QPS: -1,
 			TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 
@@ -99,16 +70,16 @@ func TestADeadPeerIsNoticedWithinAMinute(t *testing.T) {
 		if got := requests.take(); !slices.Equal(got, []string{`watch-list ""`}) || inf.Status().Objects != 1 || major.Load() != 2 {
 			t.Fatalf("asked %q over HTTP/%d, %d objects", got, major.Load(), inf.Status().Objects)
 		}
-		pass(20 * time.Second)
+		testbubble.Elapse(20 * time.Second)
 		version := create(t, storage, "b")
-		pass(time.Second)
+		testbubble.Elapse(time.Second)
 		wire.die()
 		create(t, storage, "c")
-		pass(time.Second)
+		testbubble.Elapse(time.Second)
 		if n := inf.Status().Objects; n != 2 {
 			t.Fatalf("%d objects: the line is not dead", n)
 		}
-		pass(59 * time.Second)
+		testbubble.Elapse(59 * time.Second)
 		if got := requests.take(); !slices.Equal(got, []string{`watch "` + version + `"`}) {
 			t.Errorf("asked %q, want one watch from %s", got, version)
 		}

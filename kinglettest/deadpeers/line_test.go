@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,12 +127,6 @@ func create(t *testing.T, storage *apiserver.Storage, name string) string {
 		t.Fatal(err)
 	}
 	return obj.(*corev1.Pod).ResourceVersion
-}
-
-// pass lets time pass in the bubble of the caller, and everything come to rest.
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 // informed runs an informer of the pods of the server that cfg names until the

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -76,15 +77,15 @@ func TestASilentStreamIsWatchedAgainFromItsVersion(t *testing.T) {
 					defer stop()
 					// What has not changed since the watch began has no bookmarks.
 					version := create(t, storage, "b")
-					pass(100 * time.Second)
+					testbubble.Elapse(100 * time.Second)
 					requests.take()
 					wire.die()
 					create(t, storage, "c")
-					pass(tc.silent)
+					testbubble.Elapse(tc.silent)
 					if got := requests.take(); objects() != 2 || len(got) > 0 {
 						t.Errorf("after %v: %d objects, asked %q", tc.silent, objects(), got)
 					}
-					pass(tc.noticed - tc.silent)
+					testbubble.Elapse(tc.noticed - tc.silent)
 					if got := requests.take(); objects() != 3 || !slices.Equal(got, []string{`watch "` + version + `"`}) {
 						t.Errorf("after %v: %d objects, asked %q", tc.noticed, objects(), got)
 					}

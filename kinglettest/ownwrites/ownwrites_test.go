@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -158,7 +158,7 @@ func TestAReadWaitsForAWriteThatOnlyTheServerCanJudge(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		go func() {
-			testclock.Pass(3 * time.Second)
+			testbubble.Pass(3 * time.Second)
 			b.server.Release()
 		}()
 		began = time.Now()
@@ -179,7 +179,7 @@ func TestAReadWaitsForTheDeleteOfAnObjectThatWasNeverSeen(t *testing.T) {
 		b.create(testpods.New("a", "n2"))
 		b.must(b.informer.WroteDelete(key("a"), b.delete("a").UID))
 		go func() {
-			testclock.Pass(3 * time.Second)
+			testbubble.Pass(3 * time.Second)
 			b.server.Release()
 		}()
 		began := time.Now()
@@ -195,17 +195,17 @@ func TestAWriteThatIsNotConfirmedEndsAfterTwoMinutesAndIsReported(t *testing.T) 
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"), testpods.New("b", "n1"))
 		defer b.end()
 		b.must(b.informer.Wrote(b.update(testpods.New("a", "n2"))))
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		b.delete("b")
 		b.must(b.informer.WroteDelete(key("b"), ""))
 		b.shows("a on n2")
 		if s := b.own(); s.Entries != 2 || time.Since(s.Oldest) != time.Minute {
 			t.Errorf("%+v", s)
 		}
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		synctest.Wait()
 		b.shows("a on n1")
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		synctest.Wait()
 		b.shows("a on n1", "b on n1")
 		var keys []string
@@ -229,7 +229,7 @@ func TestReadsKeepOwnWritesAfterRun(t *testing.T) {
 		updated := b.update(testpods.New("a", "n2"))
 		b.must(b.informer.Wrote(updated))
 		b.end()
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		b.shows("a on n2")
 		if err := b.informer.Wrote(updated); !errors.Is(err, kinglet.ErrStopped) {
 			t.Error(err)

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -207,7 +207,7 @@ func (tr ownTrial) run(t *testing.T) (wrong []string) {
 		w.restore(ctx)
 		w.round(2, tr.writes/2, false)
 		// The last bookmark may be a minute away, and 5 s late.
-		testclock.Pass(2*time.Minute + ownLag)
+		testbubble.Pass(2*time.Minute + ownLag)
 		w.settled()
 		stop()
 		running.Wait()
@@ -224,7 +224,7 @@ func (w *ownWorld) round(n uint64, writes int, faults bool) {
 		rnd := rand.New(rand.NewPCG(w.seed, n<<8|uint64(i)))
 		workers.Go(func() {
 			for range writes / ownWorkers {
-				testclock.Pass(time.Duration(rnd.Int64N(int64(300 * time.Millisecond))))
+				testbubble.Pass(time.Duration(rnd.Int64N(int64(300 * time.Millisecond))))
 				w.write(rnd)
 			}
 		})
@@ -287,7 +287,7 @@ func (w *ownWorld) write(rnd *rand.Rand) {
 	}
 	late := time.Duration(rnd.Int64N(int64(2 * ownLag)))
 	w.late.Go(func() {
-		testclock.Pass(late)
+		testbubble.Pass(late)
 		w.tell(ch)
 	})
 }
@@ -375,7 +375,7 @@ func (w *ownWorld) addHandlers() {
 				w.changed(&changes[i], opts.EveryVersion)
 			}
 			if !opts.EveryVersion {
-				testclock.Pass(2 * time.Second) // so that changes fold
+				testbubble.Pass(2 * time.Second) // so that changes fold
 			}
 		}), opts)
 		if err != nil || reg == nil {
@@ -409,14 +409,14 @@ func TestNoReadIsOlderThanTheProgramsOwnWrites(t *testing.T) {
 	for i := range 4 {
 		selects, scoped := i%2 == 1, i >= 2
 		t.Run(fmt.Sprintf("selects=%v,scoped=%v", selects, scoped), func(t *testing.T) {
-			tr := ownTrial{seed: *firstSeed + uint64(i), writes: max(2_500, testrepeat.Times(10_000)), selects: selects, scoped: scoped}
+			tr := ownTrial{seed: *firstSeed + uint64(i), writes: max(2_500, testkit.Trials(10_000)), selects: selects, scoped: scoped}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)
 			}
 		})
 	}
 	t.Run("many seeds", func(t *testing.T) {
-		for seed := *firstSeed + 10; seed < *firstSeed+10+uint64(max(10, testrepeat.Times(30))); seed++ {
+		for seed := *firstSeed + 10; seed < *firstSeed+10+uint64(max(10, testkit.Trials(30))); seed++ {
 			tr := ownTrial{seed: seed, writes: 300, selects: seed%2 == 0, scoped: seed%4 < 2}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -29,7 +29,7 @@ func (w *ownWorld) restore(ctx context.Context) {
 	}
 	w.late.Wait()
 	// The informer has to come to what will be lost, to notice it.
-	testclock.Pass(2 * ownLag)
+	testbubble.Pass(2 * ownLag)
 	var last []*ownWrite
 	for range 5 {
 		if ch := w.truth.write(w.storage, "last", func() (runtime.Object, bool) {
@@ -61,7 +61,7 @@ func (w *ownWorld) restore(ctx context.Context) {
 	w.server.Disconnect()
 	// The informer learns of it within 2 minutes and 15 seconds, as package
 	// reflector has it. Until then it takes answers of before for news.
-	testclock.Pass(time.Minute)
+	testbubble.Pass(time.Minute)
 	for _, ch := range last {
 		w.tell(ch)
 	}
@@ -77,7 +77,7 @@ func (w *ownWorld) restore(ctx context.Context) {
 	}
 	if w.scoped {
 		// Each scope learns of it in its own time.
-		testclock.Pass(3 * time.Minute)
+		testbubble.Pass(3 * time.Minute)
 	}
 	synctest.Wait()
 	after := w.inf.Status().OwnWrites

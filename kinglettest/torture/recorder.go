@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // Recorder is a handler that records its calls, and what the store had at that moment.
@@ -154,7 +154,7 @@ func (r *Recorder) sleep(nap time.Duration) {
 	case nap == stalled:
 		<-r.world.released
 	case nap > 0:
-		testclock.Pass(nap)
+		testbubble.Pass(nap)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // TestNothingIsLostWhateverIsRefused: what client-go shows in the end, kinglet shows, or
@@ -15,7 +15,7 @@ import (
 // waits of at most a minute (compareCourses has the rule). If lists are granted in the
 // end, kinglet equals the server whatever client-go does.
 func TestNothingIsLostWhateverIsRefused(t *testing.T) {
-	n := testrepeat.Times(100)
+	n := testkit.Trials(100)
 	if *trials > 0 {
 		n = *trials
 	}

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -174,7 +174,7 @@ func (w *roles) cool() {
 	w.hot = w.hot || hot
 	w.mu.Unlock()
 	if hot {
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 	}
 }
 
@@ -424,7 +424,7 @@ func (w *roles) live(ph *phase, show func() map[string]string) time.Duration {
 		}
 		// A twentieth of the time is as exact as is needed.
 		step := max(50*time.Millisecond, time.Since(since)/20)
-		testclock.Elapse(min(step, next-passed))
+		testbubble.Elapse(min(step, next-passed))
 		switch equal := maps.Equal(w.has(), show()); {
 		case !equal:
 			right = time.Time{}

@@ -12,7 +12,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/torture"
 )
 
@@ -45,14 +45,14 @@ func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
 	var sums []*summary
 	for _, e := range engines() {
 		t.Run(strings.ReplaceAll(e.Name, " ", "-"), func(t *testing.T) {
-			c := campaign{engine: e, first: *firstSeed, trials: testrepeat.Times(1000), workers: workers(), shrink: 2, enough: *enough}
+			c := campaign{engine: e, first: *firstSeed, trials: testkit.Trials(1000), workers: workers(), shrink: 2, enough: *enough}
 			if *enough {
 				c.shrink = 0
 			}
 			ours := e.Name != torture.ClientGo().Name
 			if !ours {
 				// Two plans of five fail.
-				c.trials, c.shrink = max(16, testrepeat.Times(60)), 0
+				c.trials, c.shrink = max(16, testkit.Trials(60)), 0
 			}
 			if *trials > 0 {
 				c.trials = *trials

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -151,17 +151,17 @@ func (w *world) run(ctx context.Context) error {
 	if w.plan.Restarts {
 		// Only an event shows a restart. It is sent once every backoff has ended, and is
 		// followed by a list when the watch ends.
-		testclock.Pass(3 * time.Minute)
+		testbubble.Pass(3 * time.Minute)
 		w.write(w.random(-2), 3)
 	}
-	testclock.Pass(settle)
+	testbubble.Pass(settle)
 	// Some damage shows only later: a last round of writes is delivered live.
 	rnd := w.random(-1)
 	for range 5 {
 		w.write(rnd, 1)
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 	}
-	testclock.Pass(time.Minute)
+	testbubble.Pass(time.Minute)
 	w.look()
 	w.atRest()
 	return nil
@@ -186,7 +186,7 @@ func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 		}
 		h.mu.Unlock()
 	}
-	testclock.Pass(time.Minute)
+	testbubble.Pass(time.Minute)
 	synctest.Wait()
 	for _, h := range w.handlers {
 		h.mu.Lock()
@@ -200,7 +200,7 @@ func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 // perform performs the steps.
 func (w *world) perform() error {
 	for i, s := range w.plan.Steps {
-		testclock.Pass(s.After)
+		testbubble.Pass(s.After)
 		if w.Steps != nil && !w.Steps[i+1] {
 			continue
 		}

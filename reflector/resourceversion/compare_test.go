@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func TestVersionsCompareAsIntegersOfAnyLength(t *testing.T) {
@@ -46,7 +46,7 @@ func TestWhatIsNoIntegerHasNoOrder(t *testing.T) {
 func TestComparingDoesNotAllocate(t *testing.T) {
 	a, b := "123456789012345678901234567890", "123456789012345678901234567891"
 	sum := 0
-	n := testallocs.Least(100, func() {
+	n := testkit.Allocs(100, func() {
 		order, _ := Compare(a, b)
 		sum += order
 	})

@@ -17,8 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
-	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
@@ -107,7 +107,7 @@ func (m *mirror) event(t *testing.T, e source.Event[pod]) {
 }
 
 func TestAMirrorOfAStaticSourceFollowsIt(t *testing.T) {
-	seed := int64(testseed.Of(t))
+	seed := int64(testkit.Seed(t))
 	r := rand.New(rand.NewSource(seed))
 	synctest.Test(t, func(t *testing.T) {
 		s := sourcetest.NewStatic[pod]()

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -17,9 +17,9 @@ func TestARefusedConnectionIsTriedAgainWithBackoff(t *testing.T) {
 	each(t, setup{script: apiserver.Script{
 		{Times: 2, Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
-		testclock.Elapse(500 * time.Millisecond)
+		testbubble.Elapse(500 * time.Millisecond)
 		r.status(reflector.BackingOff, something)
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list!", "list 0!", "watch-list")
 		r.apart(reqs, 1, 800*time.Millisecond)
@@ -36,10 +36,10 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 			r.put("o0", "2")
 			r.remove("o1")
 		})
-		testclock.Elapse(10 * time.Second)
+		testbubble.Elapse(10 * time.Second)
 		r.shows("o0=1", "o1=1", "o2=1")
 		// 0.8, 1.6 … 25.6 s, and up to twice as much: 101 s.
-		testclock.Elapse(3 * time.Minute)
+		testbubble.Elapse(3 * time.Minute)
 		// The tenth is answered, and if that is a probe, the watch follows. No list was.
 		reqs := r.tookAll()
 		for i, q := range reqs {
@@ -58,10 +58,10 @@ func TestAListThatIsResetInItsMiddleIsThrownAwayAndAskedForAgain(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{CutAfter: 200}},
 	}}, func(r *rig) {
-		testclock.Elapse(500 * time.Millisecond)
+		testbubble.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.reported("tells of the end that came too early", something)
 		reqs := r.took()
 		lists := 0
@@ -82,10 +82,10 @@ func TestInitialEventsThatAreResetInTheirMiddleAreNotPublished(t *testing.T) {
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 300}},
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
-		testclock.Elapse(500 * time.Millisecond)
+		testbubble.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch-list!", "list 0!", "watch-list")
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
@@ -95,12 +95,12 @@ func TestAWatchThatIsResetIsGoneOnWithFromItsLastEventWithoutAList(t *testing.T)
 	each(t, setup{json: true}, func(r *rig) {
 		r.synced()
 		at := r.put("o0", "2")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.disconnect(func() {
 			r.put("o0", "3")
 			r.remove("o1")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch " + at)
 		r.heard("update o0=2", "update o0=3", "delete o1")
 	})
@@ -114,7 +114,7 @@ func TestAnEventThatIsTruncatedIsNotTakenInAndComesAgain(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch "+at+"!", "watch "+at)
 		r.heard("update o0=2")
 	})
@@ -126,9 +126,9 @@ func TestAHalfOpenConnectionUnderInitialEventsIsLeftForAPagedList(t *testing.T) 
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{StallAfter: 300}},
 	}}, func(r *rig) {
-		testclock.Elapse(9 * time.Second)
+		testbubble.Elapse(9 * time.Second)
 		r.shows()
-		testclock.Elapse(2 * time.Second)
+		testbubble.Elapse(2 * time.Second)
 		r.asked("watch-list!", "list 0", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
@@ -139,7 +139,7 @@ func TestAHalfOpenConnectionUnderAListIsLeftAfterTenMinutes(t *testing.T) {
 	each(t, setup{server: paged, script: apiserver.Script{
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{StallAfter: 200}},
 	}}, func(r *rig) {
-		testclock.Elapse(11 * time.Minute)
+		testbubble.Elapse(11 * time.Minute)
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
@@ -155,9 +155,9 @@ func TestAHalfOpenConnectionUnderAResumedWatchIsLeftAfterTwoMinutes(t *testing.T
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.shows("o0=1", "o1=1", "o2=1")
-		testclock.Elapse(12 * time.Minute) // the watch after the silent one ends within 10
+		testbubble.Elapse(12 * time.Minute) // the watch after the silent one ends within 10
 		reqs := r.took()
 		r.sequence(reqs[:min(2, len(reqs))], "watch "+at+"!", "watch "+at)
 		r.apart(reqs, 0, 2*time.Minute)
@@ -169,12 +169,12 @@ func TestBytesThatTrickleAreAllTakenInWithOneRequest(t *testing.T) {
 	slow := apiserver.Fault{Trickle: 1, TrickleEvery: 20 * time.Millisecond}
 	each(t, setup{json: true, script: apiserver.Script{{Times: -1, Fault: slow}}}, func(r *rig) {
 		// Some 400 bytes an object in JSON: 8 seconds each.
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.asked("watch-list!")
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.put("o0", "2")
 		r.remove("o1")
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.asked()
 		r.heard("update o0=2", "delete o1")
 	})
@@ -185,7 +185,7 @@ func TestAListThatTricklesIsTakenInWithOneRequest(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{
 		{Match: apiserver.On("list"), Times: -1, Fault: slow},
 	}}, func(r *rig) {
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch-list", "list 0!", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -29,7 +29,7 @@ func TestAGoneOnListIsFollowedAtOnceByAConsistentList(t *testing.T) {
 	each(t, setup{server: paged, script: apiserver.Script{
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{Answer: expired()}},
 	}}, func(r *rig) {
-		testclock.Elapse(100 * time.Millisecond)
+		testbubble.Elapse(100 * time.Millisecond)
 		r.asked("watch-list", "list 0!", "list latest", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.reported("is expired", apierrors.IsResourceExpired)
@@ -42,7 +42,7 @@ func TestAGoneOnContinueIsFollowedByOneListInOnePiece(t *testing.T) {
 		{Match: apiserver.On("continue"), Fault: apiserver.Fault{Answer: expired()}},
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{Answer: expired()}},
 	}}, func(r *rig) {
-		testclock.Elapse(100 * time.Millisecond)
+		testbubble.Elapse(100 * time.Millisecond)
 		r.asked("watch-list", "list 0!", "list latest", "continue!", "list latest", "watch "+r.version())
 		if n := len(r.told.take()); n != 600 {
 			r.errorf("%d calls for 600 objects", n)
@@ -59,7 +59,7 @@ func TestAGoneOnWatchIsOneRelist(t *testing.T) {
 			r.put("o0", "2")
 			r.remove("o1")
 		})
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.asked("watch "+at+"!", "watch-list")
 		r.heard("update o0=2", "delete o1 unseen")
 		r.reported("is expired", apierrors.IsResourceExpired)
@@ -77,7 +77,7 @@ func TestAWatchThatEndsWithGoneIsOneRelist(t *testing.T) {
 			first = r.put("o0", "2")
 			r.remove("o1")
 		})
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		// The first event was taken in, so the list is to be no older.
 		r.asked("watch "+at+"!", "list from "+first, "watch "+r.version())
 		r.heard("update o0=2", "delete o1 unseen")
@@ -96,7 +96,7 @@ func TestAVersionThatWasCompactedIsOneRelistAndItsDeletesAreTold(t *testing.T) {
 			r.put("o2", "again")
 			r.storage.Compact(r.storage.Revision())
 		})
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.asked("watch "+at, "watch-list")
 		r.heard("delete o2 unseen", "add o2=again", "add o3=1", "delete o1 unseen")
 	})
@@ -106,7 +106,7 @@ func TestAVersionThatWasCompactedIsOneRelistAndItsDeletesAreTold(t *testing.T) {
 func TestATooLargeResourceVersionIsAskedForAgainWhenTheServerSays(t *testing.T) {
 	each(t, setup{server: paged}, func(r *rig) {
 		at := r.relistOn(apiserver.Fault{Answer: tooLarge()}, 1)
-		testclock.Elapse(10 * time.Second)
+		testbubble.Elapse(10 * time.Second)
 		reqs := r.took()
 		r.sequence(reqs, "watch "+at+"!", "list from "+at+"!", "list from "+at, "watch "+r.version())
 		r.apart(reqs, 1, time.Second)
@@ -119,7 +119,7 @@ func TestAResourceVersionThatStaysTooLargeIsGivenUpForAConsistentList(t *testing
 		// The first request, and the ten times that client-go's REST client
 		// tries again.
 		at := r.relistOn(apiserver.Fault{Answer: tooLarge()}, 11)
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs[max(0, len(reqs)-3):], "list from "+at+"!", "list latest", "watch "+r.version())
 		r.heard("update o0=2")

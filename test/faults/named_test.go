@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/status"
@@ -83,7 +83,7 @@ func faults() []named {
 	aged := func(r *rig) {
 		for range 6 {
 			r.storage.Skip(1) // which the next bookmark says
-			testclock.Elapse(time.Minute)
+			testbubble.Elapse(time.Minute)
 		}
 	}
 	return []named{
@@ -133,7 +133,7 @@ func faults() []named {
 		{name: "a half-open connection under a resumed watch", before: aged, known: time.Minute + 5*time.Second, cause: status.CauseSilent, or: status.CauseUnreachable, do: "API server",
 			begins: func(r *rig) {
 				onWatch(apiserver.Fault{StallAfter: -1})(r)
-				testclock.Elapse(3 * time.Second) // the next watch has begun: until then the disconnect is named
+				testbubble.Elapse(3 * time.Second) // the next watch has begun: until then the disconnect is named
 			}},
 		{name: "an object that does not decode", cause: status.CauseQuarantine, do: "Quarantine",
 			setup: setup{json: true, server: paged, script: apiserver.Script{{Match: apiserver.On("list"), Times: -1, Fault: damaged}}}, ends: mended},
@@ -154,7 +154,7 @@ func faults() []named {
 			r.put("o0", "2")
 			r.put("o3", "1")
 			r.remove("o1")
-			testclock.Elapse(time.Second)
+			testbubble.Elapse(time.Second)
 			r.arm(apiserver.Script{
 				{Match: func(q *apiserver.Request) bool { return q.Verb == "list" || q.WatchList() }, Times: 2, Fault: apiserver.Fault{Behind: 3}},
 				{Match: apiserver.On("watch"), Fault: answer(expired())},
@@ -203,7 +203,7 @@ func eachFaultIsNamed(t *testing.T, open func(r *rig, f *named, set *kinglet.Set
 				defer set.Observe(r.inf)()
 				v := open(r, &f, set)
 				if f.begins != nil {
-					testclock.Elapse(time.Second)
+					testbubble.Elapse(time.Second)
 					if !r.inf.HasSynced() {
 						t.Fatal("has not synced")
 					}
@@ -216,7 +216,7 @@ func eachFaultIsNamed(t *testing.T, open func(r *rig, f *named, set *kinglet.Set
 					f.begins(r)
 				}
 				for began := time.Now(); time.Since(began) < f.known+5*time.Second; {
-					testclock.Elapse(200 * time.Millisecond)
+					testbubble.Elapse(200 * time.Millisecond)
 					if v.named() {
 						t.Logf("named after %v", time.Since(began))
 						return

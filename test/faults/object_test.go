@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -35,20 +35,20 @@ func (r *rig) quarantined(stale bool) {
 
 func TestOneObjectOfAListThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{{Match: apiserver.On("list"), Times: -1, Fault: damaged}}}, func(r *rig) {
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		r.heard("add o0=1", "add o2=1")
 		r.quarantined(false)
 		r.asked("watch-list", "list 0!", "watch "+r.version())
 		r.put("o1", "2")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.heard("add o1=2")
 	})
 }
 
 func TestOneInitialEventThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{{Match: apiserver.On("watch-list"), Times: -1, Fault: damaged}}}, func(r *rig) {
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		r.heard("add o0=1", "add o2=1")
 		r.quarantined(false)
@@ -57,7 +57,7 @@ func TestOneInitialEventThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *te
 		r.disconnect(func() {
 			r.put("o1", "2")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.heard("add o1=2")
 	})
 }
@@ -71,7 +71,7 @@ func TestAnEventThatDoesNotDecodeLeavesTheLastGoodVersionAndTheStreamGoesOn(t *t
 			r.put("o1", "2")
 			r.put("o2", "2")
 		})
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.shows("o0=1", "o1=1", "o2=2")
 		r.heard("update o2=2")
 		r.quarantined(true)
@@ -81,7 +81,7 @@ func TestAnEventThatDoesNotDecodeLeavesTheLastGoodVersionAndTheStreamGoesOn(t *t
 		r.disconnect(func() {
 			r.put("o1", "3")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.heard("update o1=3")
 	})
 }
@@ -93,7 +93,7 @@ func TestADeleteWhoseObjectDoesNotDecodeIsADelete(t *testing.T) {
 		r.disconnect(func() {
 			r.remove("o1")
 		})
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		if got := r.told.take(); len(got) != 1 || got[0] != "delete o1" && got[0] != "delete o1 unseen" {
 			r.errorf("was told %q", got)

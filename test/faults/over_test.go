@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -16,7 +16,7 @@ func TestAnOutageThatIsOverIsNoMoreThanANote(t *testing.T) {
 		r.arm(apiserver.Script{{Times: 6, Fault: apiserver.Fault{Refuse: true}}})
 		began := time.Now()
 		r.disconnect(func() { r.put("o0", "2") })
-		testclock.Elapse(3 * time.Minute)
+		testbubble.Elapse(3 * time.Minute)
 		r.shows("o0=2", "o1=1", "o2=1")
 		st := r.inf.Status()
 		if n, first := st.Recent.Count, st.Recent.FirstTime; n != 1 || first.Before(began) || first.Sub(began) > 5*time.Second {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // recorder is a handler that writes down what it is told, and what of that was
@@ -58,7 +58,7 @@ func (r *recorder) stalled() {
 	r.stalls = 0
 	r.mu.Unlock()
 	if d > 0 {
-		testclock.Pass(d)
+		testbubble.Pass(d)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -88,13 +88,13 @@ func reports(t *testing.T, verb string, faults []faultReport) {
 				return q.Verb == verb && !q.WatchList()
 			}}}
 			over(t, engines()[:1], setup{server: paged, json: true, script: script}, func(r *rig) {
-				testclock.Elapse(5 * time.Minute)
+				testbubble.Elapse(5 * time.Minute)
 				r.put("o1", "2")
 				r.remove("o2")
 				r.put("o3", "1")
-				testclock.Elapse(5 * time.Minute)
+				testbubble.Elapse(5 * time.Minute)
 				r.put("o1", "3")
-				testclock.Elapse(5 * time.Minute)
+				testbubble.Elapse(5 * time.Minute)
 				r.shows("o0=1", "o1=3", "o3=1")
 				r.reported(fmt.Sprintf("is that one, and mentions %q", f.mentions), func(err error) bool {
 					for _, s := range f.mentions {

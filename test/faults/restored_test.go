@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -25,7 +25,7 @@ func (r *rig) restorable() (backup int64) {
 	r.put("o0", "2")
 	r.put("o3", "1")
 	r.remove("o1")
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	r.heard("update o0=2", "add o3=1", "delete o1")
 	r.took()
 	return backup
@@ -58,7 +58,7 @@ func TestARestoredServerIsFollowedWhenItsConnectionsBroke(t *testing.T) {
 					r.put("o4", "1")
 				})
 				// Two minutes of silence, and four lists with waits between them.
-				testclock.Elapse(2*time.Minute + 15*time.Second)
+				testbubble.Elapse(2*time.Minute + 15*time.Second)
 				r.followed()
 			})
 		})
@@ -73,10 +73,10 @@ func TestARestoredServerIsFollowedAtOnceWhereItWasAwayForTwoMinutes(t *testing.T
 			r.restore(backup)
 			r.put("o4", "1")
 		})
-		testclock.Elapse(3 * time.Minute)
+		testbubble.Elapse(3 * time.Minute)
 		r.arm(nil)
 		// The next request is half a minute to a minute away, and no watch.
-		testclock.Elapse(time.Minute + 15*time.Second)
+		testbubble.Elapse(time.Minute + 15*time.Second)
 		r.followed()
 	})
 }
@@ -89,7 +89,7 @@ func TestARestoredServerIsFollowedWhereTheConnectionHeld(t *testing.T) {
 		r.restore(backup)
 		r.put("o4", "1")
 		// The watch's timeout, and what is above.
-		testclock.Elapse(10*time.Minute + 45*time.Second)
+		testbubble.Elapse(10*time.Minute + 45*time.Second)
 		r.followed()
 	})
 }
@@ -103,7 +103,7 @@ func TestAServerRestoredToTheVersionOfTheListIsFollowedThoughNobodyWrites(t *tes
 				backup := r.restorable() // nothing is written between the list and the backup
 				r.disconnect(func() { r.restore(backup) })
 				// As above, and the 3 s that a server waits for a version that is too large.
-				testclock.Elapse(2*time.Minute + 20*time.Second)
+				testbubble.Elapse(2*time.Minute + 20*time.Second)
 				r.shows("o0=1", "o1=1", "o2=1")
 			})
 		})
@@ -114,12 +114,12 @@ func TestAServerRestoredToTheVersionOfTheListIsFollowedThoughNobodyWrites(t *tes
 func TestARestoredServerIsFollowedByAnInformerThatWasIdleForDays(t *testing.T) {
 	each(t, setup{}, func(r *rig) {
 		backup := r.restorable()
-		testclock.Elapse(48 * time.Hour)
+		testbubble.Elapse(48 * time.Hour)
 		r.disconnect(func() {
 			r.restore(backup)
 			r.put("o4", "1")
 		})
-		testclock.Elapse(2*time.Minute + 15*time.Second)
+		testbubble.Elapse(2*time.Minute + 15*time.Second)
 		r.followed()
 	})
 }
@@ -134,7 +134,7 @@ func TestAnIdleInformerAsksForTheServersVersionOnceAWatchAndNeverIfThereAreBookm
 					if writes {
 						r.storage.Skip(1) // and the next bookmark says so
 					}
-					testclock.Elapse(time.Minute)
+					testbubble.Elapse(time.Minute)
 				}
 				probes, watches := 0, 0
 				for _, q := range r.tookAll() {
@@ -168,7 +168,7 @@ func TestAServerThatAnswersAProbeLateIsNotTakenForARestoredOne(t *testing.T) {
 		r.arm(apiserver.Script{{
 			Match: func(q *apiserver.Request) bool { return name(q) == "probe" }, Times: 1, Fault: apiserver.Fault{Behind: 3},
 		}})
-		testclock.Elapse(15 * time.Minute)
+		testbubble.Elapse(15 * time.Minute)
 		r.shows("o0=2", "o2=1", "o3=1")
 		r.heard()
 		r.arm(nil)
@@ -189,7 +189,7 @@ func TestARefusedProbeKeepsNoWatchFromBeingResumed(t *testing.T) {
 				r.arm(apiserver.Script{{
 					Match: func(q *apiserver.Request) bool { return name(q) == "probe" }, Times: -1, Fault: apiserver.Fault{Answer: answer},
 				}})
-				testclock.Elapse(time.Hour)
+				testbubble.Elapse(time.Hour)
 				probes, since := 0, time.Now()
 				for _, q := range r.tookAll() {
 					if q.what != "probe" {
@@ -205,7 +205,7 @@ func TestARefusedProbeKeepsNoWatchFromBeingResumed(t *testing.T) {
 					}
 				}
 				r.put("o0", "2")
-				testclock.Elapse(10 * time.Second)
+				testbubble.Elapse(10 * time.Second)
 				r.heard("update o0=2")
 				r.arm(nil)
 			})

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -118,7 +118,7 @@ func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
 	body(r)
 	r.counted()
 	r.arm(nil)
-	testclock.Elapse(30 * time.Minute)
+	testbubble.Elapse(30 * time.Minute)
 	r.settled()
 	stop()
 	<-ended
@@ -280,7 +280,7 @@ func (r *rig) errorf(format string, args ...any) {
 // synced lets the informer sync, and forgets what it asked and was told.
 func (r *rig) synced() {
 	r.t.Helper()
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	if !r.inf.HasSynced() {
 		r.t.Fatal("has not synced")
 	}

@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -19,7 +19,7 @@ func TestAListOfAServerThatLagsBehindDoesNotTakeTheStoreBack(t *testing.T) {
 				r.put("o0", "2")
 				r.put("o3", "1")
 				r.remove("o1")
-				testclock.Elapse(time.Second)
+				testbubble.Elapse(time.Second)
 				r.heard("update o0=2", "add o3=1", "delete o1")
 				r.took()
 				// It has lost the watch, and what is asked next knows nothing
@@ -30,7 +30,7 @@ func TestAListOfAServerThatLagsBehindDoesNotTakeTheStoreBack(t *testing.T) {
 				})
 				r.server.Disconnect()
 				for range 120 {
-					testclock.Elapse(time.Second)
+					testbubble.Elapse(time.Second)
 					r.shows("o0=2", "o2=1", "o3=1")
 				}
 				faults := 0
@@ -54,16 +54,16 @@ func TestAWatchOfAServerThatLagsBehindTellsNothingTwice(t *testing.T) {
 		r.put("o0", "2")
 		r.remove("o1")
 		at := r.put("o0", "3")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.heard("update o0=2", "delete o1", "update o0=3")
 		r.server.Hold()
 		r.disconnect(func() {
 			r.put("o0", "4")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.shows("o0=3", "o2=1")
 		r.server.Release()
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.heard("update o0=4")
 		for _, q := range r.took() {
 			if q.what != "watch "+at {
@@ -94,7 +94,7 @@ func TestTwoServersBehindOneAddressWithDifferentProgressDoNotTakeTheStoreBack(t 
 				r.replica.Disconnect()
 				r.server.Disconnect()
 			}
-			testclock.Elapse(20 * time.Second)
+			testbubble.Elapse(20 * time.Second)
 			if i%5 == 4 {
 				r.replica.Advance(3)
 			}
@@ -105,7 +105,7 @@ func TestTwoServersBehindOneAddressWithDifferentProgressDoNotTakeTheStoreBack(t 
 		}
 		r.mu.Unlock()
 		r.replica.Release()
-		testclock.Elapse(5 * time.Minute)
+		testbubble.Elapse(5 * time.Minute)
 		r.shows("o0=t", "o2=1")
 	})
 }
@@ -116,17 +116,17 @@ func TestWhenAuthenticationExpiresTheObjectsStayAndTheStatusSaysIt(t *testing.T)
 		at := r.version()
 		r.server.SetToken("second")
 		r.server.Disconnect()
-		testclock.Elapse(100 * time.Millisecond)
+		testbubble.Elapse(100 * time.Millisecond)
 		r.put("o0", "2")
 		r.remove("o1")
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.shows("o0=1", "o1=1", "o2=1")
 		r.heard()
 		r.status(reflector.BackingOff, apierrors.IsUnauthorized)
 		r.reported("is unauthorized", apierrors.IsUnauthorized)
 		// Whoever renews tokens has done so.
 		r.server.SetToken("first")
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.asked("watch " + at)
 		r.heard("update o0=2", "delete o1")
 		r.status(reflector.Watching, nil)
@@ -142,7 +142,7 @@ func TestWhenAccessIsRevokedTheObjectsStayAndTheStatusSaysIt(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.shows("o0=1", "o1=1", "o2=1")
 		r.status(reflector.BackingOff, apierrors.IsForbidden)
 		for _, q := range r.took() {
@@ -151,7 +151,7 @@ func TestWhenAccessIsRevokedTheObjectsStayAndTheStatusSaysIt(t *testing.T) {
 			}
 		}
 		r.arm(nil)
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.heard("update o0=2")
 	})
 }

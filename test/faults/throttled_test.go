@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -36,7 +36,7 @@ func TestA429OnListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
 	each(t, setup{server: paged, script: apiserver.Script{
 		{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: throttled()}},
 	}}, func(r *rig) {
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list", "list 0!", "list 0!", "list 0!", "list 0", "watch "+r.version())
 		for i := 1; i <= 3; i++ {
@@ -50,7 +50,7 @@ func TestA429OnWatchListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{Answer: throttled()}},
 	}}, func(r *rig) {
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list!", "list 0", "watch "+r.version())
 		r.apart(reqs, 0, retryAfter)
@@ -65,7 +65,7 @@ func TestA429OnWatchIsAskedAgainFromTheSameVersionAfterRetryAfter(t *testing.T) 
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch "+at+"!", "watch "+at+"!", "watch "+at)
 		r.apart(reqs, 0, retryAfter)
@@ -89,9 +89,9 @@ func TestServerErrorsOnListAreRetriedWithBackoffAndShown(t *testing.T) {
 			each(t, setup{server: paged, script: apiserver.Script{
 				{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: c.answer}},
 			}}, func(r *rig) {
-				testclock.Elapse(500 * time.Millisecond)
+				testbubble.Elapse(500 * time.Millisecond)
 				r.status(reflector.BackingOff, c.is)
-				testclock.Elapse(time.Minute)
+				testbubble.Elapse(time.Minute)
 				reqs := r.took()
 				lists := reqs[1:]
 				for i, least := range []time.Duration{800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond} {
@@ -119,7 +119,7 @@ func TestServerErrorsLeadToTheSameWatchAgainAndToNoListThatIsAnswered(t *testing
 					r.remove("o1")
 				})
 				r.shows("o0=1", "o1=1", "o2=1")
-				testclock.Elapse(5 * time.Minute)
+				testbubble.Elapse(5 * time.Minute)
 				r.asked("watch "+at+"!", "watch "+at+"!", "list from "+at+"!", "watch "+at+"!", "list from "+at+"!", "watch "+at)
 				r.heard("update o0=2", "delete o1")
 			})

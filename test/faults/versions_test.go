@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -24,7 +24,7 @@ func eachVersion(t *testing.T, s setup, body func(r *rig, streams bool)) {
 // kinglettest/apiserver has a test for each.
 func TestAServerOfEachVersionIsFollowedAndAskedForWhatItAnswers(t *testing.T) {
 	eachVersion(t, setup{json: true}, func(r *rig, streams bool) {
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		if streams {
 			r.asked("watch-list")
 		} else {
@@ -35,7 +35,7 @@ func TestAServerOfEachVersionIsFollowedAndAskedForWhatItAnswers(t *testing.T) {
 		r.put("o3", "1")
 		r.put("o0", "2")
 		r.remove("o1")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.heard("add o3=1", "update o0=2", "delete o1")
 		r.shows("o0=2", "o2=1", "o3=1")
 		r.asked()
@@ -43,7 +43,7 @@ func TestAServerOfEachVersionIsFollowedAndAskedForWhatItAnswers(t *testing.T) {
 		// The watch breaks off and goes on from its version.
 		at := r.version()
 		r.disconnect(func() { r.put("o2", "2") })
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.asked("watch " + at)
 		r.heard("update o2=2")
 	})
@@ -60,7 +60,7 @@ func TestACompactionOfAServerOfEachVersionIsOneRelistThatAsksForNoWatchListTwice
 				r.put("o1", value)
 				r.storage.Compact(r.storage.Revision())
 			})
-			testclock.Elapse(5 * time.Second)
+			testbubble.Elapse(5 * time.Second)
 			if streams {
 				r.asked("watch "+at, "watch-list")
 			} else {
@@ -78,10 +78,10 @@ func TestACompressedWatchListThatBreaksOffIsNotPublished(t *testing.T) {
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 1000}},
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
-		testclock.Elapse(500 * time.Millisecond)
+		testbubble.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch-list!", "list 0!", "watch-list")
 		if n := len(r.told.take()); n != 100 {
 			r.errorf("%d calls for 100 objects", n)
@@ -106,7 +106,7 @@ func TestAListThatARestoredBackupOvertakesIsBegunAgain(t *testing.T) {
 			{Match: apiserver.On("watch"), Fault: apiserver.Fault{Answer: expired()}},
 		})
 		r.disconnect(func() { r.put("o0", "2") })
-		testclock.Elapse(5 * time.Minute)
+		testbubble.Elapse(5 * time.Minute)
 		if n := len(r.inf.List()); n != 550 {
 			r.errorf("%d objects, not 550", n)
 		}

@@ -11,7 +11,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -29,7 +29,7 @@ func TestAWatchThatClosesAtOnceAgainAndAgainIsPolledOnceAWait(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(5 * time.Minute)
+		testbubble.Elapse(5 * time.Minute)
 		lists := 0
 		for _, q := range r.took() {
 			if strings.HasPrefix(q.what, "list") {
@@ -47,7 +47,7 @@ func TestAWatchThatClosesAtOnceAgainAndAgainIsPolledOnceAWait(t *testing.T) {
 		r.shows("o0=2", "o1=1", "o2=1")
 		r.heard("update o0=2")
 		r.arm(nil)
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.asked("list from "+r.version(), "watch "+r.version())
 	})
 }
@@ -63,7 +63,7 @@ func TestAWatchThatEndsInGoodOrderIsGoneOnWithAtOnceFromItsLastEvent(t *testing.
 			second = r.put("o0", "3")
 			r.remove("o1")
 		})
-		testclock.Elapse(2 * time.Second)
+		testbubble.Elapse(2 * time.Second)
 		r.asked("watch "+at+"!", "watch "+second)
 		r.heard("update o0=2", "update o0=3", "delete o1")
 	})
@@ -73,13 +73,13 @@ func TestABookmarkThatNeverComesIsWaitedForTenSecondsAndThenListed(t *testing.T)
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}},
 	}}, func(r *rig) {
-		testclock.Elapse(9 * time.Second)
+		testbubble.Elapse(9 * time.Second)
 		r.heard()
-		testclock.Elapse(2 * time.Second)
+		testbubble.Elapse(2 * time.Second)
 		r.asked("watch-list!", "list 0", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.put("o0", "2")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.heard("update o0=2")
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
 	})
@@ -91,14 +91,14 @@ func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
 		at := r.version()
 		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}}})
 		r.server.Disconnect()
-		testclock.Elapse(12 * time.Minute)
+		testbubble.Elapse(12 * time.Minute)
 		for _, q := range r.took() {
 			if q.what != "watch "+at {
 				r.errorf("asked for %s", q.what)
 			}
 		}
 		r.put("o0", "2")
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		r.heard("update o0=2")
 	})
 }
@@ -108,12 +108,12 @@ func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
 func TestEventsThatComeTwiceAreNoSecondAddOrDeleteAndNoStepBack(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{{Times: -1, Fault: apiserver.Fault{Duplicate: true}}}}, func(r *rig) {
 		r.told.repeats()
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.put("o0", "2")
 		r.put("o0", "3")
 		r.remove("o1")
 		r.put("o1", "again")
-		testclock.Elapse(5 * time.Second)
+		testbubble.Elapse(5 * time.Second)
 		r.shows("o0=3", "o1=again", "o2=1")
 		r.asked("watch-list!")
 		lines := slices.DeleteFunc(r.told.take(), func(line string) bool { return strings.HasPrefix(line, "update") })
@@ -134,7 +134,7 @@ func TestAWatchThatEndsWithAnErrorStatusIsGoneOnWithFromItsLastEvent(t *testing.
 			first = r.put("o0", "2")
 			r.put("o0", "3")
 		})
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		r.asked("watch "+at+"!", "watch "+first)
 		r.heard("update o0=2", "update o0=3")
 	})
@@ -148,7 +148,7 @@ func TestAnErrorStatusAtOneVersionAgainAndAgainEndsInOneRelist(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testclock.Elapse(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		r.asked("watch "+at+"!", "watch "+at+"!", "list from "+at, "watch "+r.version())
 		r.heard("update o0=2")
 		r.reported("is the server's", apierrors.IsInternalError)

@@ -30,8 +30,8 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet/cache"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testlog"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -284,11 +284,11 @@ func TestTheFakeClientsetWhichKnowsNoWatchListIsFollowed(t *testing.T) {
 		found(t, "on n2", must(informer.GetIndexer().ByIndex("node", "n2")), "ns/b")
 		// The fake ends no watch and has no versions: an informer that gives a
 		// watch up and watches again is sent all that exists.
-		testclock.Elapse(time.Hour)
+		testbubble.Elapse(time.Hour)
 		c.were(t)
 		found(t, "objects after an hour", informer.GetStore().List(), "ns/b")
 		must(pods.Create(t.Context(), podIn("ns", "c", "", nil), metav1.CreateOptions{}))
-		testclock.Elapse(time.Minute)
+		testbubble.Elapse(time.Minute)
 		found(t, "objects after another minute", informer.GetStore().List(), "ns/b", "ns/c")
 	})
 }
@@ -357,7 +357,7 @@ func TestTheStatusOfAnInformerOverAFakeSaysThatItsClientReads(t *testing.T) {
 	}, client)
 	for _, c := range []struct{ verbosity, lines int }{{0, 0}, {2, 1}} {
 		informer := cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
-		log := &testlog.Log{}
+		log := &testkit.Log{}
 		ctx, stop := context.WithCancel(klog.NewContext(t.Context(),
 			textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(c.verbosity)))))
 		ended := make(chan struct{})

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -69,7 +69,7 @@ func metadataOf(gvr schema.GroupVersionResource) func(*rest.Config) source.Liste
 // fill gives the server n pods, as strange as apimachinery's round trip tests
 // make them, and n widgets.
 func fill(t *testing.T, s *apiServer, n int) {
-	seed := int64(testseed.Of(t))
+	seed := int64(testkit.Seed(t))
 	fuzz := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.New(rand.NewSource(seed)), scheme.Codecs)
 	for i := range n {
 		p := &corev1.Pod{}

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
@@ -23,21 +23,21 @@ func TestControllerRuntimesProviderGetsAllMetricsOfAQueue(t *testing.T) {
 		)
 		defer func() {
 			q.ShutDown()
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 		}()
 		for _, item := range []string{"a", "b", "c"} {
 			q.Add(item)
 		}
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		for range 2 { // one is done and fails, one goes on
 			if _, stopped := q.Get(); stopped {
 				t.Fatal("stopped")
 			}
-			testclock.Pass(2 * time.Second)
+			testbubble.Pass(2 * time.Second)
 		}
 		q.Done("a")
 		q.AddRateLimited("a")
-		testclock.Elapse(3 * time.Second)
+		testbubble.Elapse(3 * time.Second)
 		families, err := metrics.Registry.Gather()
 		if err != nil {
 			t.Fatal(err)

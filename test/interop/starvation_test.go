@@ -14,7 +14,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // The work of controller-runtime#3496: a hundred keys that ask to run again a
@@ -36,7 +36,7 @@ type initialRuns struct {
 
 // run runs a key, and reports whether it polls.
 func (r *initialRuns) run(key string) (polls bool) {
-	testclock.Pass(runCost)
+	testbubble.Pass(runCost)
 	if strings.HasPrefix(key, "polling") {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,18 +45,18 @@ func TestATestThatTakesTooLongIsNoticedOnce(t *testing.T) {
 		stop := r.watch(time.Minute, func() { calls++ })
 		for range 10 {
 			r.start(named("TestShort"))
-			testclock.Pass(50 * time.Second)
+			testbubble.Pass(50 * time.Second)
 			r.end(named("TestShort"))
 		}
 		r.start(named("TestLong/one")) // The limit is not for subtests.
-		testclock.Pass(2 * time.Minute)
+		testbubble.Pass(2 * time.Minute)
 		r.end(named("TestLong/one"))
 		synctest.Wait()
 		if calls != 0 {
 			t.Errorf("%d calls before any test was too long", calls)
 		}
 		r.start(named("TestLong"))
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		stop()
 		if calls != 1 {
 			t.Errorf("%d calls, want 1", calls)

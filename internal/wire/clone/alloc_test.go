@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
@@ -23,7 +23,7 @@ func TestCopiesOfOneSizeAreMadeInOneAllocation(t *testing.T) {
 		p.Copy(to, from)
 	}
 	// The race detector has pools forget, and the collector empties them now and then.
-	if n := testallocs.Least(1000, func() { p.Copy(to, from) }); n > 3 {
+	if n := testkit.Allocs(1000, func() { p.Copy(to, from) }); n > 3 {
 		t.Errorf("%v allocations without the maps", n)
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 
@@ -78,9 +77,9 @@ func compare(f *filler.Filler, t reflect.Type) error {
 }
 
 func TestACopyIsThatOfDeepCopyIntoForEveryKindAndSharesNothing(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for _, typ := range kinds {
-		for n := range uint64(testrepeat.Times(40)) {
+		for n := range uint64(testkit.Trials(40)) {
 			if err := compare(inMemory(filler.Random(rand.New(rand.NewPCG(seed, n)))), typ); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +119,7 @@ func trial(seed uint64) error {
 }
 
 func TestTrialsPass(t *testing.T) {
-	for seed := range uint64(testrepeat.Times(200)) {
+	for seed := range uint64(testkit.Trials(200)) {
 		if err := trial(seed); err != nil {
 			t.Fatal(seed, err)
 		}

@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // TestEqualReadsNothingThatReadersWrite compares every kind of client-go's scheme with a
 // copy while its quantities are written as text, which -race checks, and after: the same
 // value, and another one after any change that DeepEqual sees.
 func TestEqualReadsNothingThatReadersWrite(t *testing.T) {
-	filler := randfill.NewWithSeed(int64(testseed.Of(t))).NilChance(0.2).NumElements(1, 2).MaxDepth(12).Funcs(
+	filler := randfill.NewWithSeed(int64(testkit.Seed(t))).NilChance(0.2).NumElements(1, 2).MaxDepth(12).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = resource.MustParse([]string{"0.5Gi", "500m", "0.5", "1e3"}[c.Intn(4)])
 		},

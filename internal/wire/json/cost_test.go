@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -107,7 +107,7 @@ func TestWhatIsKnownAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testallocs.Least(100, func() {
+	if n := testkit.Allocs(100, func() {
 		if r, _, err := plan.Decode(s, raw, held.Version()); err != nil || !r.Same {
 			t.Fatal(err)
 		}

@@ -18,14 +18,14 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 func newRand(t testing.TB) *rand.Rand {
-	return rand.New(rand.NewSource(int64(testseed.Of(t))))
+	return rand.New(rand.NewSource(int64(testkit.Seed(t))))
 }
 
 // kind is one kind of client-go's scheme. A type that has many, as those of

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
@@ -146,7 +146,7 @@ func TestIdentityIsFoundWithoutAllocating(t *testing.T) {
 	raw := encode(t, reflect.ValueOf(pod))
 	var id Identity
 	var ok bool
-	if n := testallocs.Least(10, func() { id, ok = IdentityOf(raw) }); n != 0 {
+	if n := testkit.Allocs(10, func() { id, ok = IdentityOf(raw) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	got := fmt.Sprintf("%s %s %s %s", id.Namespace, id.Name, id.UID, id.ResourceVersion)

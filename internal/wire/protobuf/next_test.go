@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
-	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -63,7 +63,7 @@ func alter(r *rand.Rand, p *corev1.Pod) {
 }
 
 func TestEachOfManyVersionsIsTheOfficialOneAndLeavesTheOnesBeforeAlone(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))

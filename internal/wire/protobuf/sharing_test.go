@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -110,21 +110,21 @@ func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 		last = mustDecode(t, p, s, rounds[r], last)
 	}
 	r := 0
-	next := testallocs.Least(50, func() {
+	next := testkit.Allocs(50, func() {
 		last = mustDecode(t, p, s, rounds[r%len(rounds)], last)
 		r++
 	})
-	again := testallocs.Least(50, func() {
+	again := testkit.Allocs(50, func() {
 		if !mustDecode(t, p, s, rounds[(r-1)%len(rounds)], last).Same {
 			t.Error("not the same")
 		}
 	})
-	fresh := make([][]byte, testallocs.Calls(50))
+	fresh := make([][]byte, testkit.AllocsCalls(50))
 	for i := range fresh {
 		fresh[i] = podBytes(1, 200+i, 0, false)
 	}
 	i := 0
-	known := testallocs.Least(50, func() {
+	known := testkit.Allocs(50, func() {
 		mustDecode(t, p, s, fresh[i], share.Result{})
 		i++
 	})

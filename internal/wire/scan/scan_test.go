@@ -11,12 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func random(t *testing.T) *rand.Rand {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
@@ -275,7 +274,7 @@ func TestSpaceIsThatOfJSON(t *testing.T) {
 func TestNothingAllocates(t *testing.T) {
 	b := []byte(`{"a":["b\n",{"c":-12.5}]} `)
 	dst := make([]byte, 0, 64)
-	if n := testallocs.Least(100, func() {
+	if n := testkit.Allocs(100, func() {
 		Value(b, 0)
 		String(b, 1)
 		dst, _ = Unescape(dst[:0], b[7:10])

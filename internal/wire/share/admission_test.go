@@ -5,12 +5,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // seeded returns random numbers that a failure can be repeated with.
 func seeded(t testing.TB) *rand.Rand {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -383,7 +383,7 @@ func TestKnownPartsCostNoAllocationButTheObject(t *testing.T) {
 		s.share(pod(), nil)
 	}
 	p := pod()
-	if n := testallocs.Least(100, func() { s.share(p, nil) }); n > 1+raceAllocs {
+	if n := testkit.Allocs(100, func() { s.share(p, nil) }); n > 1+raceAllocs {
 		t.Errorf("%v allocations for a pod of known parts", n)
 	}
 }

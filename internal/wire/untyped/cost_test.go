@@ -3,7 +3,7 @@ package untyped
 import (
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -17,7 +17,7 @@ func TestTheSameBytesAllocateNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testallocs.Least(100, func() {
+	if n := testkit.Allocs(100, func() {
 		if r, _, err := plan.Decode(session, raw, last.held()); err != nil || !r.Same {
 			t.Fatal(r.Same, err)
 		}
@@ -51,7 +51,7 @@ func TestTheNextVersionAllocatesWhatChanged(t *testing.T) {
 	for range 100 {
 		next()
 	}
-	if n := testallocs.Least(1000, next); n > 44 {
+	if n := testkit.Allocs(1000, next); n > 44 {
 		t.Fatalf("%v allocations", n)
 	}
 }

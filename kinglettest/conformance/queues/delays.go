@@ -12,7 +12,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func delaysRow() row {
@@ -49,7 +49,7 @@ func delaysConstructors(t *testing.T, im Implementation) {
 		"NewNamedDelayingQueue":           im.NewNamedDelayingQueue("delaysConstructors/named"),
 	} {
 		q.AddAfter("a", time.Second)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		clock.Step(time.Second)
 		synctest.Wait()
 		same(t, name, drained(t, q), any("a"))
@@ -60,7 +60,7 @@ func delaysConstructors(t *testing.T, im Implementation) {
 		"TypedNewDelayingQueue":           im.TypedNewDelayingQueue(),
 	} {
 		q.AddAfter("a", time.Second)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		same(t, name, drained(t, q), "a")
 		q.ShutDown()
 	}
@@ -73,7 +73,7 @@ func delaysShutdown(t *testing.T, im Implementation) {
 	q.ShutDown()
 	q.AddAfter("c", time.Second)
 	q.AddAfter("d", 0)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	same(t, "items", drained(t, q), "b")
 	over(t, q)
 	q.ShutDown()
@@ -88,7 +88,7 @@ func delaysDrain(t *testing.T, im Implementation) {
 	equal(t, "returned", returned(), false)
 	q.Done("b")
 	equal(t, "returned", returned(), true)
-	testclock.Elapse(time.Minute)
+	testbubble.Elapse(time.Minute)
 	over(t, q)
 }
 
@@ -102,7 +102,7 @@ func delaysFakeClock(t *testing.T, im Implementation) {
 	}
 	q.AddAfter("a", time.Second)
 	q.AddAfter("b", 50*time.Millisecond)
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	equal(t, "length before the clock moves", q.Len(), 0)
 	step(60 * time.Millisecond)
 	same(t, "items", drained(t, q), "b")
@@ -124,12 +124,12 @@ func delaysLongest(t *testing.T, im Implementation) {
 	q := im.NewTypedDelayingQueue()
 	q.AddAfter("never", 1<<63-1)
 	q.AddAfter("b", time.Second)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	same(t, "items", drained(t, q), "b")
 	q.AddAfter("never", 2*time.Second)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	equal(t, "length", q.Len(), 0)
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	same(t, "items", drained(t, q), "never")
 	q.ShutDown()
 }
@@ -141,7 +141,7 @@ func delaysOwnQueue(t *testing.T, im Implementation) {
 	q.AddAfter("b", 2*time.Second)
 	q.Add("c")
 	equal(t, "length below", below.Len(), 1)
-	testclock.Elapse(2 * time.Second)
+	testbubble.Elapse(2 * time.Second)
 	same(t, "items", drained(t, q), "b", "a", "c")
 	q.ShutDown()
 	equal(t, "shutting down below", below.ShuttingDown(), true)
@@ -171,7 +171,7 @@ func delaysEqualModel(t *testing.T, im Implementation) {
 				q.Done(item)
 				m.done(item)
 			default:
-				testclock.Elapse(time.Duration(r.IntN(300)) * time.Millisecond)
+				testbubble.Elapse(time.Duration(r.IntN(300)) * time.Millisecond)
 				m.until(time.Now())
 			}
 			if got, want := q.Len(), len(m.queued); got != want {
@@ -226,13 +226,13 @@ func limitsConstructors(t *testing.T, im Implementation) {
 	} {
 		q.AddRateLimited("a")
 		equal(t, name, q.Len(), 0)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		same(t, name, drained(t, q), any("a"))
 		q.ShutDown()
 	}
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{})
 	q.AddRateLimited("a")
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	same(t, "NewTypedRateLimitingQueueWithConfig", drained(t, q), "a")
 	q.ShutDown()
 }
@@ -253,7 +253,7 @@ func limitsOwnQueue(t *testing.T, im Implementation) {
 	below := im.NewTypedDelayingQueue()
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{DelayingQueue: below})
 	q.AddRateLimited("a")
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	equal(t, "length below", below.Len(), 1)
 	same(t, "items", drained(t, below), "a")
 	q.ShutDown()
@@ -264,10 +264,10 @@ func limitsFakeClock(t *testing.T, im Implementation) {
 	clock := testingclock.NewFakeClock(time.Now())
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{Clock: clock})
 	q.AddRateLimited("a")
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	equal(t, "length", q.Len(), 0)
 	clock.Step(time.Second)
-	testclock.Elapse(0)
+	testbubble.Elapse(0)
 	same(t, "items", drained(t, q), "a")
 	q.ShutDown()
 }

@@ -10,7 +10,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // Differences lists the differences in the order in which Run tests them.
@@ -179,7 +179,7 @@ func addAfterBlocks(t *testing.T, im Implementation) string {
 	below := still{im.NewTyped(), make(chan struct{})}
 	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Queue: below})
 	q.AddAfter("first", time.Millisecond)
-	testclock.Elapse(time.Millisecond)
+	testbubble.Elapse(time.Millisecond)
 	returned := going(func() {
 		for i := range 2000 {
 			q.AddAfter(fmt.Sprint(i), time.Hour)
@@ -201,7 +201,7 @@ func failuresKept(_ *testing.T, im Implementation) string {
 	fastSlow := im.NewTypedItemFastSlowRateLimiter(time.Millisecond, time.Second, 3)
 	exponential.When("a")
 	fastSlow.When("a")
-	testclock.Elapse(20_000 * time.Second)
+	testbubble.Elapse(20_000 * time.Second)
 	return fmt.Sprintf("exponential %d, fast and slow %d", exponential.NumRequeues("a"), fastSlow.NumRequeues("a"))
 }
 

@@ -10,7 +10,7 @@ import (
 
 	kw "k8s.io/client-go/util/workqueue"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func limitersRow() row {
@@ -103,11 +103,11 @@ func limitersController(t *testing.T, im Implementation) {
 			equal(t, "one of the others", l.When(fmt.Sprint("b", i)).Round(time.Microsecond), time.Duration(i+1)*100*time.Millisecond)
 		}
 		equal(t, "requeues", l.NumRequeues("7"), 1)
-		testclock.Elapse(time.Hour)
+		testbubble.Elapse(time.Hour)
 		same(t, "an item that failed before", whens(l, "b7", 3), 10e6, 20e6, 40e6)
 		l.Forget("b7")
 		same(t, "an item that was forgotten", whens(l, "b7", 2), 5e6, 10e6)
-		testclock.Elapse(time.Hour)
+		testbubble.Elapse(time.Hour)
 		list := whens(l, "b7", 30)
 		equal(t, "the longest", list[len(list)-1], 1000*time.Second)
 	}

@@ -11,7 +11,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func metricsRow() row {
@@ -93,7 +93,7 @@ func metricsEqualModel(t *testing.T, im Implementation) {
 			want = []string{fmt.Sprint("work ", time.Since(begun[item]).Seconds())}
 		default:
 			// With multiples of 2^-3 s, sums are the same in any order.
-			testclock.Elapse(time.Duration(1+rnd.IntN(16)) * 125 * time.Millisecond)
+			testbubble.Elapse(time.Duration(1+rnd.IntN(16)) * 125 * time.Millisecond)
 			if time.Now().UnixNano()%int64(500*time.Millisecond) != 0 {
 				continue
 			}
@@ -119,9 +119,9 @@ func metricsShutdown(t *testing.T, im Implementation) {
 	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Name: "q", MetricsProvider: r})
 	q.Add("a")
 	next(t, q)
-	testclock.Elapse(500 * time.Millisecond)
+	testbubble.Elapse(500 * time.Millisecond)
 	q.ShutDown()
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	unfinished, longest, sets := r.gauges()
 	equal(t, "unfinished work", unfinished, 0.5)
 	equal(t, "longest running", longest, 0.5)
@@ -138,7 +138,7 @@ func metricsRetries(t *testing.T, im Implementation) {
 	same(t, "no delay", r.take(), "retries +1", "adds +1", "depth +1")
 	q.AddRateLimited("c")
 	same(t, "a rate limit", r.take(), "retries +1")
-	testclock.Elapse(time.Second)
+	testbubble.Elapse(time.Second)
 	same(t, "a second later", r.take(), "adds +1", "depth +1", "adds +1", "depth +1")
 	q.ShutDown()
 	q.AddAfter("d", time.Second)
@@ -153,7 +153,7 @@ func metricsClock(t *testing.T, im Implementation) {
 	q.Add("a")
 	clock.Step(250 * time.Millisecond)
 	next(t, q)
-	testclock.Elapse(time.Hour)
+	testbubble.Elapse(time.Hour)
 	clock.Step(250 * time.Millisecond)
 	synctest.Wait()
 	unfinished, longest, _ := r.gauges()

@@ -11,7 +11,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 func parallelRow() row {
@@ -36,7 +36,7 @@ func parallelWorkers(t *testing.T, im Implementation) {
 			n := now.Add(1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			now.Add(-1)
 		}, c.chunk)
 		equal(t, fmt.Sprintf("%+v at a time", c), most.Load(), int32(c.atOnce))
@@ -51,14 +51,14 @@ func parallelCancelled(t *testing.T, im Implementation) {
 		returned := going(func() {
 			im.ParallelizeUntil(ctx, 2, 100, func(int) {
 				n.Add(1)
-				testclock.Pass(time.Second)
+				testbubble.Pass(time.Second)
 			}, chunk)
 		})
-		testclock.Elapse(2500 * time.Millisecond)
+		testbubble.Elapse(2500 * time.Millisecond)
 		equal(t, "pieces", n.Load(), 6)
 		cancel()
 		equal(t, "returned while pieces are being done", returned(), false)
-		testclock.Elapse(time.Second)
+		testbubble.Elapse(time.Second)
 		equal(t, "returned", returned(), true)
 		equal(t, "pieces", n.Load(), 6)
 	}
@@ -94,7 +94,7 @@ func parallelPanic(t *testing.T, im Implementation) {
 	}}
 	im.ParallelizeUntil(t.Context(), 2, 10, func(piece int) {
 		n.Add(1)
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		if piece == 3 {
 			panic("it fell over")
 		}

@@ -91,7 +91,9 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	}
 	if before.Doubtful {
 		order, ok := resourceversion.Compare(answer, before.Listed)
-		if ok && order != 0 && !after.Doubtful {
+		// A difference that a consistency check found meanwhile leads to a list as well.
+		listed := in.Kind == Differs && after.Heal.Scheduled
+		if ok && order != 0 && !after.Doubtful && !listed {
 			return fmt.Errorf("a watch of a server at %s after a list at %s", answer, before.Listed)
 		}
 		return nil
@@ -188,6 +190,8 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if older && before.OlderConsistent < consistentRetries {
 			return fmt.Errorf("a new epoch after %d consistent lists", before.OlderConsistent)
 		}
+	case RelistAfter:
+		w.relistIn = e.Min
 	case Apply, Advance:
 		if before.Phase != Watching {
 			return fmt.Errorf("applies while %v", before.Phase)

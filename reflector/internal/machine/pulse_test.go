@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // TestThePaceIsTheLongestOfTheLastIntervals compares what a machine learns with
 // a twin that remembers every interval.
 func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
 		m := New(testConfig())

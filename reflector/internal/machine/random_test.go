@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
@@ -14,7 +14,7 @@ import (
 // might cause, and some that make no sense, and checks after each what must
 // hold whatever came before.
 func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	const machines, inputs = 4000, 250
 	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
 	probes, older := uint64(0), 0
@@ -76,7 +76,8 @@ type world struct {
 	requested bool // a request is
 	staged    bool
 	started   bool
-	hasty     int // requests since anything moved
+	hasty     int   // requests since anything moved
+	relistIn  Nanos // the least wait of the last RelistAfter
 	alarms    int
 	older     int // probes answered with an older version
 	// unordered counts how often the machine became so, and followed how often
@@ -254,6 +255,9 @@ func (w *world) step(in Input) error {
 	}
 	if in.Kind == Differs {
 		w.hasty = 0 // whoever compares makes no haste
+	}
+	if in.Kind == RelistDue && w.relistIn >= shortWatch {
+		w.hasty = 0 // the driver has waited for it, which this world does not
 	}
 	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer {
 		w.hasty = 0

@@ -29,7 +29,6 @@ func get(t *testing.T, text, target string) string {
 	q := r.URL.Query()
 	q.Set("open", text)
 	q.Set("q", text)
-	q.Set("sort", text)
 	if target == "paused" {
 		q.Set("pause", "1")
 		q.Set("stack", text)

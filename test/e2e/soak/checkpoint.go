@@ -20,7 +20,7 @@ const lookAgain = 250 * time.Millisecond
 // meanwhile.
 func (s *soak) checkpoint(ctx context.Context) error {
 	began := time.Now()
-	patient, cancel := context.WithTimeout(ctx, s.o.patience)
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	waiting, last := s.members, ""
 	for {
@@ -43,7 +43,7 @@ func (s *soak) checkpoint(ctx context.Context) error {
 			return fmt.Errorf("the server does not answer: %w", err)
 		case patient.Err() != nil:
 			return fmt.Errorf("guarantee 1: %v after the end of trouble, %d of %d informers are not equal to the server:\n%s",
-				s.o.patience, len(waiting), len(s.members), strings.Join(differ, "\n"))
+				patience, len(waiting), len(s.members), strings.Join(differ, "\n"))
 		}
 	}
 }
@@ -132,9 +132,9 @@ func (s *soak) passed(began time.Time, last string, truths map[*collection]histo
 	for _, bytes := range tables {
 		shared += bytes
 	}
-	c := Checkpoint{At: time.Since(s.began).Seconds(), Objects: count, Took: time.Since(began).Seconds(), Last: last, Gauge: g, Shared: shared}
-	s.figures.Checkpoints = append(s.figures.Checkpoints, c)
-	s.printf("checkpoint %d: after %.1f s all %d informers and %d handlers equal the server (%d objects in %d lists); %v, %.1f MB in tables of shared values",
-		len(s.figures.Checkpoints), c.Took, len(s.members), histories, count, len(truths), g, float64(shared)/1e6)
+	c := checkpoint{took: time.Since(began), last: last, gauge: g, shared: shared}
+	s.checkpoints = append(s.checkpoints, c)
+	s.printf("checkpoint %d: after %v all %d informers and %d handlers equal the server (%d objects in %d lists); %v, %.1f MB in tables of shared values",
+		len(s.checkpoints), c.took.Round(100*time.Millisecond), len(s.members), histories, count, len(truths), g, float64(shared)/1e6)
 	return nil
 }

@@ -29,7 +29,7 @@ type churn struct {
 }
 
 func newChurn(client kubernetes.Interface, o *options, random *rand.Rand) *churn {
-	return &churn{client: client, o: o, random: random, alive: make([]bool, o.namespaces*o.names)}
+	return &churn{client: client, o: o, random: random, alive: make([]bool, namespaces*names)}
 }
 
 func churnNamespace(i int) string { return fmt.Sprintf("soak-%02d", i) }
@@ -56,8 +56,8 @@ func (c *churn) run(ctx context.Context) {
 // write makes one random write.
 func (c *churn) write(ctx context.Context) error {
 	slot := c.random.IntN(len(c.alive))
-	maps := c.client.CoreV1().ConfigMaps(churnNamespace(slot / c.o.names))
-	name := fmt.Sprintf("map-%03d", slot%c.o.names)
+	maps := c.client.CoreV1().ConfigMaps(churnNamespace(slot / names))
+	name := fmt.Sprintf("map-%03d", slot%names)
 	switch dice := c.random.IntN(100); {
 	case !c.alive[slot]:
 		return c.create(ctx, slot, name)
@@ -75,7 +75,7 @@ func (c *churn) write(ctx context.Context) error {
 }
 
 func (c *churn) create(ctx context.Context, slot int, name string) error {
-	_, err := c.client.CoreV1().ConfigMaps(churnNamespace(slot/c.o.names)).Create(ctx, c.object(name), metav1.CreateOptions{})
+	_, err := c.client.CoreV1().ConfigMaps(churnNamespace(slot/names)).Create(ctx, c.object(name), metav1.CreateOptions{})
 	return c.learn(slot, err, true)
 }
 

@@ -3,7 +3,7 @@
 // they still equal the server:
 //
 //	go run ./e2e/soak                        # 20 minutes; make soak
-//	go run ./e2e/soak -for 3m -out soak.json
+//	go run ./e2e/soak -for 3m
 //
 // It exits with 1 if anything is wrong, and says what; with 130 after Ctrl-C.
 //
@@ -15,7 +15,7 @@
 //
 //   - churn: ConfigMaps created, updated, deleted and replaced in many
 //     namespaces, and deployments rolled and scaled, whose pods come and go;
-//   - trouble, dealt from a shuffled deck: connections reset, torn in the midst
+//   - trouble, in random order: connections reset, torn in the midst
 //     of a frame, half-open (nothing is forwarded, and nobody told), slow, or
 //     refused; the API server killed and started; etcd compacted, with the
 //     server up and with the server down, so that every watch has expired;

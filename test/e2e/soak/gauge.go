@@ -13,13 +13,13 @@ import (
 
 // gauge is a process's resources at one moment.
 type gauge struct {
-	Goroutines int    `json:"goroutines"`
-	Heap       uint64 `json:"heapBytes"` // live
-	Files      int    `json:"files"`     // open; 0 where the system does not say
+	goroutines int
+	heap       uint64 // live
+	files      int    // open; 0 where the system does not say
 }
 
 func (g gauge) String() string {
-	return fmt.Sprintf("%d goroutines, %.1f MB, %d files", g.Goroutines, float64(g.Heap)/1e6, g.Files)
+	return fmt.Sprintf("%d goroutines, %.1f MB, %d files", g.goroutines, float64(g.heap)/1e6, g.files)
 }
 
 // How much more there may be at the end than before. 20 minutes have 10,000 informers, so
@@ -43,12 +43,12 @@ func read() (gauge, error) {
 	runtime.GC()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	g := gauge{Goroutines: runtime.NumGoroutine(), Heap: mem.HeapAlloc}
+	g := gauge{goroutines: runtime.NumGoroutine(), heap: mem.HeapAlloc}
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil && !os.IsNotExist(err) {
 		return g, err
 	}
-	g.Files = len(files)
+	g.files = len(files)
 	return g, nil
 }
 
@@ -56,14 +56,14 @@ func read() (gauge, error) {
 // before, or heap bytes more of the heap.
 func (g gauge) exceeds(before gauge, heap uint64) error {
 	var errs []error
-	if g.Goroutines > before.Goroutines+moreGoroutines {
-		errs = append(errs, fmt.Errorf("%d goroutines, %d before", g.Goroutines, before.Goroutines))
+	if g.goroutines > before.goroutines+moreGoroutines {
+		errs = append(errs, fmt.Errorf("%d goroutines, %d before", g.goroutines, before.goroutines))
 	}
-	if g.Files > before.Files+moreFiles {
-		errs = append(errs, fmt.Errorf("%d open files, %d before", g.Files, before.Files))
+	if g.files > before.files+moreFiles {
+		errs = append(errs, fmt.Errorf("%d open files, %d before", g.files, before.files))
 	}
-	if g.Heap > before.Heap+heap {
-		errs = append(errs, fmt.Errorf("%d bytes of live heap, %d before", g.Heap, before.Heap))
+	if g.heap > before.heap+heap {
+		errs = append(errs, fmt.Errorf("%d bytes of live heap, %d before", g.heap, before.heap))
 	}
 	return errors.Join(errs...)
 }
@@ -83,7 +83,7 @@ func settle(ctx context.Context, before gauge, heap uint64, patience time.Durati
 			break
 		}
 		var g gauge
-		if g, err = read(); before == (gauge{}) && g.Goroutines == last.Goroutines && g.Files == last.Files {
+		if g, err = read(); before == (gauge{}) && g.goroutines == last.goroutines && g.files == last.files {
 			return g, err
 		}
 		last = g

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -49,16 +48,16 @@ func TestWhateverDiffersFromTheServerIsNamed(t *testing.T) {
 }
 
 func TestWhatIsLeftAtTheEndIsNamed(t *testing.T) {
-	before := gauge{Goroutines: 10, Heap: 5 << 20, Files: 20}
+	before := gauge{goroutines: 10, heap: 5 << 20, files: 20}
 	for _, c := range []struct {
 		after gauge
 		says  string
 	}{
 		{before, ""},
-		{gauge{Goroutines: 14, Heap: 9 << 20, Files: 24}, ""},
-		{gauge{Goroutines: 15, Heap: 5 << 20, Files: 20}, "15 goroutines, 10 before"},
-		{gauge{Goroutines: 10, Heap: 9<<20 + 1, Files: 20}, "9437185 bytes of live heap, 5242880 before"},
-		{gauge{Goroutines: 10, Heap: 5 << 20, Files: 25}, "25 open files, 20 before"},
+		{gauge{goroutines: 14, heap: 9 << 20, files: 24}, ""},
+		{gauge{goroutines: 15, heap: 5 << 20, files: 20}, "15 goroutines, 10 before"},
+		{gauge{goroutines: 10, heap: 9<<20 + 1, files: 20}, "9437185 bytes of live heap, 5242880 before"},
+		{gauge{goroutines: 10, heap: 5 << 20, files: 25}, "25 open files, 20 before"},
 	} {
 		if err := c.after.exceeds(before, moreHeap); c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 			t.Errorf("%v: %v", c.after, err)
@@ -67,31 +66,17 @@ func TestWhatIsLeftAtTheEndIsNamed(t *testing.T) {
 }
 
 func TestGrowthFromCheckpointToCheckpointIsNoticed(t *testing.T) {
-	grow := func(by int) *Figures {
-		f := &Figures{}
+	grow := func(by int) (all []checkpoint) {
 		for i := range 9 {
-			f.Checkpoints = append(f.Checkpoints, Checkpoint{Gauge: gauge{Goroutines: 50 + by*i, Heap: 10 << 20, Files: 30}})
+			all = append(all, checkpoint{gauge: gauge{goroutines: 50 + by*i, heap: 10 << 20, files: 30}})
 		}
-		return f
+		return all
 	}
-	if err := grow(0).flat(); err != nil {
+	if err := flat(grow(0)); err != nil {
 		t.Error(err)
 	}
 	// Medians of thirds: 60 and 120.
-	if err := grow(10).flat(); err == nil || err.Error() != "120 goroutines at the last checkpoints, 60 at the first" {
+	if err := flat(grow(10)); err == nil || err.Error() != "120 goroutines at the last checkpoints, 60 at the first" {
 		t.Error(err)
-	}
-}
-
-func TestADeckDealsEachTroubleAsOftenAsItsWeightSays(t *testing.T) {
-	d := &deck{random: rand.New(rand.NewPCG(1, 1)), all: []*trouble{{name: "a", weight: 1}, {name: "b", weight: 3}}}
-	for range 5 {
-		dealt := map[string]int{}
-		for range 4 {
-			dealt[d.deal().name]++
-		}
-		if dealt["a"] != 1 || dealt["b"] != 3 {
-			t.Fatal(dealt)
-		}
 	}
 }

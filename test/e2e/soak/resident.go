@@ -104,7 +104,7 @@ func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collecti
 	}
 	inf, err := kinglet.New(src, kinglet.Options[T]{
 		Name:            name,
-		MinWatchTimeout: s.o.watch,
+		MinWatchTimeout: leastWatch,
 		OnError:         s.reported,
 		Indexers: map[string]kinglet.IndexFunc[T]{
 			"namespace": func(obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil },

@@ -12,9 +12,6 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// progressEvery is the interval of progress lines.
-const progressEvery = 10 * time.Second
-
 // soak is one run.
 type soak struct {
 	o        *options
@@ -28,12 +25,14 @@ type soak struct {
 	stalls, failures atomic.Uint64 // failures that informers reported
 	mostPending      atomic.Int64
 
-	print   sync.Mutex
-	figures *Figures
+	checkpoints            []checkpoint
+	events, lists, watches uint64 // of residents
+
+	print sync.Mutex
 }
 
 func runSoak(ctx context.Context, o *options) (err error) {
-	s := &soak{o: o, began: time.Now(), figures: newFigures(o)}
+	s := &soak{o: o, began: time.Now()}
 	s.printf("seed %d; starting a control plane", o.seed)
 	plane, stop, err := startPlane(ctx, o)
 	if err != nil {
@@ -44,21 +43,20 @@ func runSoak(ctx context.Context, o *options) (err error) {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	err = s.all(ctx)
-	s.finish(err)
-	return errors.Join(err, s.figures.write(o))
+	defer s.report()
+	return s.all(ctx)
 }
 
 // prepare creates what the cycles need.
 func (s *soak) prepare(ctx context.Context) (err error) {
-	for i := range s.o.namespaces {
+	for i := range namespaces {
 		if err := s.plane.createNamespace(ctx, churnNamespace(i)); err != nil {
 			return err
 		}
 	}
 	s.churn = newChurn(s.plane.client, s.o, rand.New(rand.NewPCG(s.o.seed, 2)))
 	s.deck = newDeck(s.plane, rand.New(rand.NewPCG(s.o.seed, 3)))
-	s.visitors, err = newVisitors(s.plane.pooled(), s.o, s.reported)
+	s.visitors, err = newVisitors(s.plane.pooled(), s.reported)
 	return err
 }
 
@@ -71,7 +69,6 @@ func (s *soak) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.figures.Before = before
 	s.printf("warmed up, and at rest: %v", before)
 
 	if err := s.resident(ctx, s.cycles); err != nil {
@@ -81,12 +78,11 @@ func (s *soak) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.figures.After = after
 	s.printf("at rest again: %v", after)
 	if err := after.exceeds(before, s.plane.heap); err != nil {
 		return fmt.Errorf("guarantee 9: something is left when everything has stopped: %w\n%s", err, goroutines())
 	}
-	return s.figures.flat()
+	return flat(s.checkpoints)
 }
 
 // resident runs fn while residents run, and returns once all have stopped.
@@ -108,7 +104,10 @@ func (s *soak) resident(ctx context.Context, fn func(context.Context) error) err
 	ended := make(chan error, 1)
 	go func() { ended <- set.Run(running) }()
 	err = s.live(ctx, set, fn)
-	s.figures.tally(members)
+	for _, r := range members {
+		st := r.run.Status()
+		s.events, s.lists, s.watches = s.events+st.Events, s.lists+st.Lists, s.watches+st.Watches
+	}
 	stop()
 	timer := time.NewTimer(farewell)
 	defer timer.Stop()
@@ -121,7 +120,7 @@ func (s *soak) resident(ctx context.Context, fn func(context.Context) error) err
 }
 
 func (s *soak) live(ctx context.Context, set *kinglet.Set, fn func(context.Context) error) error {
-	syncing, cancel := context.WithTimeout(ctx, s.o.patience)
+	syncing, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := set.WaitSynced(syncing); err != nil {
 		return errors.Join(err, ctx.Err())
@@ -144,14 +143,7 @@ func (s *soak) warmUp(ctx context.Context) error {
 
 // cycles runs the cycles of the soak.
 func (s *soak) cycles(ctx context.Context) error {
-	s.figures.began()
-	progress, stop := context.WithCancel(ctx)
-	var printing sync.WaitGroup
-	printing.Go(func() { s.progress(progress) })
-	defer func() {
-		stop()
-		printing.Wait()
-	}()
+	s.checkpoints, s.events, s.lists, s.watches = nil, 0, 0, 0 // without the warm-up's
 	for end := time.Now().Add(s.o.duration); time.Now().Before(end); {
 		if err := s.cycle(ctx, min(s.o.every, time.Until(end))); err != nil {
 			return err
@@ -231,26 +223,4 @@ func (s *soak) printf(format string, args ...any) {
 	s.print.Lock()
 	defer s.print.Unlock()
 	fmt.Fprintf(s.o.stdout, "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
-}
-
-// progress prints a line now and then, until ctx ends.
-func (s *soak) progress(ctx context.Context) {
-	for {
-		pause(ctx, progressEvery)
-		if ctx.Err() != nil {
-			return
-		}
-		var troubles, told uint64
-		for _, t := range s.deck.all {
-			troubles += t.times.Load()
-		}
-		for _, r := range s.members {
-			for _, l := range r.histories {
-				calls, _ := l.Told()
-				told += calls
-			}
-		}
-		s.printf("%d writes, %d troubles, handlers told %d times, %d visitors",
-			s.churn.writes.Load(), troubles, told, s.visitors.started.Load())
-	}
 }

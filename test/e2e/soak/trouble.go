@@ -11,62 +11,54 @@ import (
 // trouble is one kind of fault, and how often it happened.
 type trouble struct {
 	name string
-	// weight is how often it is in a deck.
+	// weight is how often it comes, compared with the others.
 	weight int
-	// make causes it. It may take a while, and returns how many connections it
-	// affected, or 1 if it is not about connections.
-	make  func(ctx context.Context) (int, error)
+	// make causes it. It may take a while.
+	make  func(ctx context.Context) error
 	times atomic.Uint64
-	hits  atomic.Uint64
 }
 
-// deck deals troubles in random order, each as often as its weight says before
-// any comes again.
+// deck deals troubles in random order.
 type deck struct {
 	random *rand.Rand
 	all    []*trouble
-	cards  []*trouble
 }
 
 func (d *deck) deal() *trouble {
-	if len(d.cards) == 0 {
-		for _, t := range d.all {
-			for range t.weight {
-				d.cards = append(d.cards, t)
-			}
+	var cards []*trouble
+	for _, t := range d.all {
+		for range t.weight {
+			cards = append(cards, t)
 		}
-		d.random.Shuffle(len(d.cards), func(i, j int) { d.cards[i], d.cards[j] = d.cards[j], d.cards[i] })
 	}
-	t := d.cards[0]
-	d.cards = d.cards[1:]
-	return t
+	return cards[d.random.IntN(len(cards))]
 }
 
 // newDeck returns a deck of all troubles of this plane.
 func newDeck(p *plane, random *rand.Rand) *deck {
-	once := func(fn func() error) func(context.Context) (int, error) {
-		return func(context.Context) (int, error) { return 1, fn() }
+	once := func(fn func() error) func(context.Context) error {
+		return func(context.Context) error { return fn() }
 	}
-	hit := func(oneIn int, do func(*tunnel)) func(context.Context) (int, error) {
-		return func(context.Context) (int, error) { return p.proxy.some(random, oneIn, do), nil }
+	hit := func(oneIn int, do func(*tunnel)) func(context.Context) error {
+		return func(context.Context) error { p.proxy.some(random, oneIn, do); return nil }
 	}
 	return &deck{random: random, all: []*trouble{
 		{name: "connections reset", weight: 2, make: hit(2, (*tunnel).reset)},
 		{name: "all connections reset", weight: 1, make: hit(1, (*tunnel).reset)},
 		{name: "connections torn in a frame", weight: 3, make: hit(2, func(t *tunnel) { t.torn.Store(true) })},
 		{name: "connections half-open", weight: 2, make: hit(3, func(t *tunnel) { t.frozen.Store(true) })},
-		{name: "slow connections", weight: 1, make: func(ctx context.Context) (int, error) {
+		{name: "slow connections", weight: 1, make: func(ctx context.Context) error {
 			p.proxy.delay.Store(int64(20+random.IntN(200)) * int64(time.Millisecond))
 			defer p.proxy.delay.Store(0)
 			pause(ctx, 2*time.Second)
-			return 1, nil
+			return nil
 		}},
-		{name: "connections refused", weight: 1, make: func(ctx context.Context) (int, error) {
+		{name: "connections refused", weight: 1, make: func(ctx context.Context) error {
 			p.proxy.refuse.Store(true)
 			defer p.proxy.refuse.Store(false)
-			n := p.proxy.some(random, 1, (*tunnel).reset)
+			p.proxy.some(random, 1, (*tunnel).reset)
 			pause(ctx, 2*time.Second)
-			return n, nil
+			return nil
 		}},
 		{name: "etcd compacted", weight: 1, make: once(p.Compact)},
 		{name: "API server restarted", weight: 1, make: once(func() error { return p.restart(false) })},
@@ -83,11 +75,9 @@ func (d *deck) run(ctx context.Context, gap time.Duration) error {
 			return nil
 		}
 		t := d.deal()
-		n, err := t.make(ctx)
-		if err != nil {
+		if err := t.make(ctx); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		t.times.Add(1)
-		t.hits.Add(uint64(n))
 	}
 }

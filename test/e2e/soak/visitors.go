@@ -32,17 +32,16 @@ type visitors struct {
 	cfg     *rest.Config
 	lw      func(namespace string) cache.ListerWatcher
 	onError func(error)
-	spread  int // over so many namespaces
 
 	started, synced atomic.Uint64
 }
 
-func newVisitors(cfg *rest.Config, o *options, onError func(error)) (*visitors, error) {
+func newVisitors(cfg *rest.Config, onError func(error)) (*visitors, error) {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &visitors{cfg: cfg, spread: o.namespaces, onError: onError,
+	return &visitors{cfg: cfg, onError: onError,
 		lw: func(namespace string) cache.ListerWatcher {
 			return cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", namespace, nil)
 		}}, nil
@@ -104,7 +103,7 @@ func (v *visitors) one(ctx context.Context, i int) error {
 }
 
 func (v *visitors) informer(i int) (kinglet.Runnable, error) {
-	namespace := churnNamespace(i % v.spread)
+	namespace := churnNamespace(i % namespaces)
 	switch i % 3 {
 	case 0:
 		return visitor[*corev1.ConfigMap](v, "configmaps", namespace)

@@ -22,7 +22,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // writer is a client of NewClient over a cache, in a world whose watches stand still.
@@ -209,7 +209,7 @@ func TestWhatAClientWroteIsInEveryFollowingReadAtOnce(t *testing.T) {
 func (w *writer) behindBy(lag time.Duration) {
 	w.t.Helper()
 	go func() {
-		testclock.Pass(lag)
+		testbubble.Pass(lag)
 		w.server.Release()
 	}()
 }
@@ -291,7 +291,7 @@ func TestAWaitForAWriteIsBoundedAndItsErrorNamesKindAndVersion(t *testing.T) {
 		if err := r.List(ctx, list("unstructured"), client.DisableReadYourWritesConsistency); err != nil {
 			t.Errorf("a read that does not want to wait: %v", err)
 		}
-		testclock.Pass(2 * time.Minute)
+		testbubble.Pass(2 * time.Minute)
 		began := time.Now()
 		if err := r.List(ctx, list("unstructured")); err != nil || time.Since(began) != 0 {
 			t.Errorf("two minutes later: %v after %v", err, time.Since(began))

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -74,7 +74,7 @@ func TestReadsIncludeWritesFromBeforeTheirInformerOrNamespace(t *testing.T) {
 				var later sync.WaitGroup
 				defer later.Wait()
 				later.Go(func() {
-					testclock.Pass(time.Second)
+					testbubble.Pass(time.Second)
 					w.server.Release()
 				})
 				if x, waited := r.reads("typed", "ns", "mine"); x != "1" {

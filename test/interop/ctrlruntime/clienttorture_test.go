@@ -21,8 +21,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -62,7 +62,7 @@ var clientTrials = map[string]clientTrial{
 func TestNoReadOfTheCacheIsOlderThanWhatItsClientWrote(t *testing.T) {
 	for name, trial := range clientTrials {
 		t.Run(name, func(t *testing.T) {
-			seed := testseed.Of(t)
+			seed := testkit.Seed(t)
 			for n := range uint64(4) {
 				var wrong []string
 				synctest.Test(t, func(t *testing.T) { wrong = trial.run(t, seed+n) })
@@ -105,7 +105,7 @@ func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 		writing.Go(func() {
 			for range 60 {
-				testclock.Pass(time.Duration(rnd.Int64N(int64(400 * time.Millisecond))))
+				testbubble.Pass(time.Duration(rnd.Int64N(int64(400 * time.Millisecond))))
 				if i < 4 {
 					c.write(rnd)
 				} else {
@@ -118,7 +118,7 @@ func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 		rnd := rand.New(rand.NewPCG(seed, uint64(100+i)))
 		beside.Go(func() {
 			for ctx.Err() == nil {
-				testclock.Pass(time.Duration(rnd.Int64N(int64(100 * time.Millisecond))))
+				testbubble.Pass(time.Duration(rnd.Int64N(int64(100 * time.Millisecond))))
 				c.read(rnd)
 			}
 		})
@@ -126,7 +126,7 @@ func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 	rnd := rand.New(rand.NewPCG(seed, 200))
 	beside.Go(func() {
 		for {
-			testclock.Pass(5*time.Second + time.Duration(rnd.Int64N(int64(5*time.Second))))
+			testbubble.Pass(5*time.Second + time.Duration(rnd.Int64N(int64(5*time.Second))))
 			if faults.Err() != nil {
 				return
 			}
@@ -138,7 +138,7 @@ func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 	})
 	writing.Wait()
 	calm()
-	testclock.Pass(2*time.Minute + 2*tortureLag)
+	testbubble.Pass(2*time.Minute + 2*tortureLag)
 	stop()
 	beside.Wait()
 	c.settled()
@@ -153,7 +153,7 @@ func (c *clientTorture) lag(ctx context.Context) {
 	}
 	var all []seenAt
 	for ctx.Err() == nil {
-		testclock.Pass(100 * time.Millisecond)
+		testbubble.Pass(100 * time.Millisecond)
 		all = append(all, seenAt{time.Now(), c.storage.Revision()})
 		due := int64(0)
 		for len(all) > 0 && time.Since(all[0].at) >= tortureLag {

@@ -24,8 +24,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/ctrlruntime/compare"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -73,7 +73,7 @@ func (c *compared) hold(obj client.Object) {
 // TestAComparisonIsSilentWhileBothCachesAreRight makes 10,000 random writes, which
 // reach both caches, and all sorts of reads meanwhile.
 func TestAComparisonIsSilentWhileBothCachesAreRight(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	t.Run("all namespaces", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { compareInSilence(t, rnd, 10_000, cache.Options{}) })
 	})
@@ -127,10 +127,10 @@ func compareInSilence(t *testing.T, rnd *rand.Rand, writes int, opts cache.Optio
 				t.Fatal(err)
 			}
 		case 4: // otherwise much comes at once, and the caches are apart
-			testclock.Pass(time.Duration(rnd.IntN(int(time.Second))))
+			testbubble.Pass(time.Duration(rnd.IntN(int(time.Second))))
 		}
 	}
-	testclock.Pass(5 * time.Minute)
+	testbubble.Pass(5 * time.Minute)
 	for _, d := range c.reports() {
 		t.Error(d)
 	}
@@ -279,7 +279,7 @@ func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 				}
 				c.hold(&corev1.Pod{})
 				test.bug(t, c, shadow)
-				testclock.Pass(2 * time.Minute)
+				testbubble.Pass(2 * time.Minute)
 				all := c.reports()
 				if len(all) == 0 {
 					t.Fatal("nothing is reported")
@@ -319,7 +319,7 @@ func TestAComparisonFindsWhatNobodyReads(t *testing.T) {
 			defer func() { c.ended() }()
 			c.create(pod("ns0", "both", "n1", map[string]string{"x": "1"}), pod("ns1", "one", "n1", nil))
 			c.hold(&corev1.Pod{})
-			testclock.Pass(2 * time.Minute)
+			testbubble.Pass(2 * time.Minute)
 			all := c.reports()
 			if len(all) != 1 || all[0].What != want || all[0].Key != keyed("ns1", "one") {
 				t.Errorf("%v", all)
@@ -345,7 +345,7 @@ func TestADifferenceOfASecretNamesNoneOfItsKeys(t *testing.T) {
 		c.storage.Define(apiserver.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("secrets"), Kind: "Secret"})
 		c.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns0", Name: "s"}, Data: map[string][]byte{"shown": []byte("shown")}})
 		c.hold(&corev1.Secret{})
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		all := c.reports()
 		if len(all) != 1 || all[0].What != compare.Changed || all[0].Path != ".data" {
 			t.Errorf("%v", all)
@@ -372,7 +372,7 @@ func TestReportsAreBounded(t *testing.T) {
 			c.create(pod("ns0", fmt.Sprint("p", i), "n1", map[string]string{"x": "1"}))
 		}
 		c.hold(&corev1.Pod{})
-		testclock.Pass(time.Minute)
+		testbubble.Pass(time.Minute)
 		if n := len(c.reports()); n < 20 || n > 27 {
 			t.Errorf("%d are reported in the first minute, want 20 at once and 6 a minute", n)
 		}
@@ -405,7 +405,7 @@ func TestAShadowThatFailsIsNotTheProgramsProblem(t *testing.T) {
 		if !c.cache.WaitForCacheSync(t.Context()) {
 			t.Error("it waits for the shadow")
 		}
-		testclock.Pass(5 * time.Minute)
+		testbubble.Pass(5 * time.Minute)
 		found := map[compare.What]bool{}
 		for _, d := range c.reports() {
 			found[d.What] = true

@@ -13,7 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // Whatever the namespaces and selectors of a kind are, its store can be compared with the
@@ -76,7 +76,7 @@ func checkByNamespaces(t *testing.T, opts cache.Options, form string) {
 	if compared, differences := sweep(); compared != 6 || differences != 1 {
 		t.Errorf("compared %d objects, %d differ", compared, differences)
 	}
-	testclock.Pass(time.Minute)
+	testbubble.Pass(time.Minute)
 	mended := object(form, "", "") // the store has the altered one, which must not be written to
 	if err := c.Get(ctx, keyed("b", "one"), mended); err != nil || len(mended.GetLabels()) != 0 {
 		t.Errorf("it is not mended: %v, %v", mended.GetLabels(), err)

@@ -60,21 +60,11 @@ func Example() {
 
 // Another line makes the client's writes part of every read of the manager's cache.
 func Example_ownWrites() {
-	cfg, stop := aCluster()
-	defer stop()
-
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       ctrlruntime.NewCache,
-		NewClient:      ctrlruntime.NewClient,
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
+	mgr, run := aManager(ctrl.Options{
+		NewCache:  ctrlruntime.NewCache,
+		NewClient: ctrlruntime.NewClient,
 	})
-	if err != nil {
-		panic(err)
-	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
+	ctx, end := run()
 
 	mgr.GetCache().WaitForCacheSync(ctx)
 	cl := mgr.GetClient()
@@ -87,8 +77,7 @@ func Example_ownWrites() {
 	for _, p := range pods.Items {
 		fmt.Println(p.Name, p.Spec.NodeName)
 	}
-	end()
-	fmt.Println(<-ended)
+	fmt.Println(end())
 	// Output:
 	// <nil> 2
 	// <nil>
@@ -101,24 +90,12 @@ func Example_ownWrites() {
 
 // A view reads what the cache holds, without copies.
 func ExampleFor() {
-	cfg, stop := aCluster()
-	defer stop()
-
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       ctrlruntime.NewCache,
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
-	})
-	if err != nil {
-		panic(err)
-	}
+	mgr, run := aManager(ctrl.Options{NewCache: ctrlruntime.NewCache})
 	pods, err := ctrlruntime.For[*corev1.Pod](mgr.GetCache())
 	if err != nil {
 		panic(err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
+	ctx, end := run()
 
 	if err := pods.WaitSynced(ctx); err != nil {
 		panic(err)
@@ -130,8 +107,7 @@ func ExampleFor() {
 	for p := range all {
 		fmt.Println(p.Name) // read it, do not write to it
 	}
-	end()
-	fmt.Println(<-ended)
+	fmt.Println(end())
 	// Output:
 	// cart
 	// web
@@ -140,19 +116,9 @@ func ExampleFor() {
 
 // A controller uses kinglet's queue with one line of its options.
 func ExampleNewQueue() {
-	cfg, stop := aCluster()
-	defer stop()
-
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       ctrlruntime.NewCache,
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
-	})
-	if err != nil {
-		panic(err)
-	}
+	mgr, run := aManager(ctrl.Options{NewCache: ctrlruntime.NewCache})
 	done := make(chan string)
-	err = ctrl.NewControllerManagedBy(mgr).
+	err := ctrl.NewControllerManagedBy(mgr).
 		For(&corev1.Pod{}).
 		WithOptions(controller.Options{NewQueue: ctrlruntime.NewQueue}).
 		Complete(reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -162,15 +128,12 @@ func ExampleNewQueue() {
 	if err != nil {
 		panic(err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
+	_, end := run()
 
 	for range 3 {
 		fmt.Println(<-done)
 	}
-	end()
-	fmt.Println(<-ended)
+	fmt.Println(end())
 	// Output:
 	// bank/vault
 	// shop/cart
@@ -181,9 +144,6 @@ func ExampleNewQueue() {
 // In shadow mode, controller-runtime's cache serves, kinglet's runs beside it, and
 // differences are reported. Here the shadow has a bug.
 func Example_compare() {
-	cfg, stop := aCluster()
-	defer stop()
-
 	found := make(chan compare.Difference, 20)
 	compared := compare.Options{
 		OnDifference: func(d compare.Difference) { found <- d }, // leave it out for a line in the log
@@ -198,26 +158,18 @@ func Example_compare() {
 			return ctrlruntime.NewCache(cfg, opts)
 		},
 	}
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       compared.NewCache, // compare.Options{}.NewCache is the one line
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
+	mgr, run := aManager(ctrl.Options{
+		NewCache: compared.NewCache, // compare.Options{}.NewCache is the one line
 	})
-	if err != nil {
-		panic(err)
-	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
+	ctx, end := run()
 
 	mgr.GetCache().WaitForCacheSync(ctx)
 	var pods corev1.PodList
-	err = mgr.GetClient().List(ctx, &pods)
+	err := mgr.GetClient().List(ctx, &pods)
 	fmt.Println(len(pods.Items), err)
 	d := <-found
 	fmt.Println(d.Key, "is", d.What, "at", d.Path)
-	end()
-	fmt.Println(<-ended)
+	fmt.Println(end())
 	// Output:
 	// 3 <nil>
 	// shop/web is different at one version at .spec.nodeName
@@ -227,18 +179,8 @@ func Example_compare() {
 // A Set shows the informers of a cache and the controllers on kinglet's queue: on a page,
 // in metrics and to health checks.
 func ExampleOptions_NewCache() {
-	cfg, stop := aCluster()
-	defer stop()
-
 	set := kinglet.NewSet()
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       ctrlruntime.Options{Set: set}.NewCache,
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
-	})
-	if err != nil {
-		panic(err)
-	}
+	mgr, run := aManager(ctrl.Options{NewCache: ctrlruntime.Options{Set: set}.NewCache})
 	if err := mgr.AddReadyzCheck("informers", set.Ready); err != nil {
 		panic(err)
 	}
@@ -252,9 +194,7 @@ func ExampleOptions_NewCache() {
 	if err != nil {
 		panic(err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
+	ctx, end := run()
 	if err := pods.WaitSynced(ctx); err != nil {
 		panic(err)
 	}
@@ -264,13 +204,34 @@ func ExampleOptions_NewCache() {
 	fmt.Println(set.Ready(nil))
 	families, err := registry.Gather()
 	fmt.Println(len(families) > 0, err)
-	end()
-	fmt.Println(<-ended)
+	fmt.Println(end())
 	// Output:
 	// /v1, Kind=Pod pods 3 true
 	// <nil>
 	// true <nil>
 	// <nil>
+}
+
+// aManager returns a manager of a cluster, and a function that starts it. That returns the
+// manager's context, and a function that stops it and the cluster.
+func aManager(opts ctrl.Options) (ctrl.Manager, func() (context.Context, func() error)) {
+	cfg, stop := aCluster()
+	opts.Metrics.BindAddress = "0"
+	opts.MapperProvider = podsOnly
+	mgr, err := ctrl.NewManager(cfg, opts)
+	if err != nil {
+		panic(err)
+	}
+	return mgr, func() (context.Context, func() error) {
+		ctx, end := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() { ended <- mgr.Start(ctx) }()
+		return ctx, func() error {
+			defer stop()
+			end()
+			return <-ended
+		}
+	}
 }
 
 // aCluster stands for ctrl.GetConfig.

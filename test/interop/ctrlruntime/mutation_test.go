@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // compared waits until the detector has checked all objects. The object that it creates
@@ -21,7 +21,7 @@ import (
 func (w *world) compared(name string) {
 	synctest.Wait()
 	w.create(pod("a", name, "n1", nil))
-	testclock.Elapse(3 * time.Second)
+	testbubble.Elapse(3 * time.Second)
 }
 
 func TestAWriteToWhatAViewSharesIsReportedWithKeyAndPath(t *testing.T) {

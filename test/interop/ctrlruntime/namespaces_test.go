@@ -26,8 +26,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -359,7 +358,7 @@ func waitsForItsTurn(over context.Context, c cache.Cache) error {
 // Reads continue while namespaces come and go: none shows an object of a namespace that
 // was removed before, and none misses an object of one that is there.
 func TestGuaranteeReadsAreOfTheNamespacesThatAreThere(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, ns := range []string{"a", "b", "c", "d"} {
@@ -380,7 +379,7 @@ func TestGuaranteeReadsAreOfTheNamespacesThatAreThere(t *testing.T) {
 					default:
 					}
 					readAtRandom(t, c, rnd)
-					testclock.Pass(time.Duration(rnd.IntN(1000)) * time.Microsecond)
+					testbubble.Pass(time.Duration(rnd.IntN(1000)) * time.Microsecond)
 				}
 			})
 		}
@@ -402,7 +401,7 @@ func TestGuaranteeReadsAreOfTheNamespacesThatAreThere(t *testing.T) {
 			if err != nil || len(list.Items) != want {
 				t.Fatalf("in %v: %v, %v", named, namesOf(list.Items), err)
 			}
-			testclock.Pass(time.Millisecond)
+			testbubble.Pass(time.Millisecond)
 		}
 		close(done)
 		readers.Wait()
@@ -435,7 +434,7 @@ func readAtRandom(t *testing.T, c cache.Cache, rnd *rand.Rand) {
 // receive exactly its objects, and in the end heap and goroutines are what they were.
 func TestGuaranteeNamespacesComeAndGoExactly(t *testing.T) {
 	rounds := *namespaceRounds
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var all []string
@@ -540,7 +539,7 @@ func (w *world) load(namespaces []string) func() {
 			if _, err := w.storage.Update(p); err != nil {
 				w.t.Error(err)
 			}
-			testclock.Pass(100 * time.Microsecond)
+			testbubble.Pass(100 * time.Microsecond)
 		}
 	}()
 	return func() {

@@ -16,9 +16,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // limiter returns the rate limiter that controller-runtime gives to a queue.
@@ -104,7 +103,7 @@ func (q *twoQueues) pass(d time.Duration) {
 			q.done(key)
 		}
 	}
-	testclock.Pass(d)
+	testbubble.Pass(d)
 	for key, due := range q.due {
 		if !due.After(time.Now()) {
 			q.ready[key] = true
@@ -116,7 +115,7 @@ func (q *twoQueues) pass(d time.Duration) {
 func (q *twoQueues) shutDown() {
 	q.ours.ShutDown()
 	q.theirs.ShutDown()
-	testclock.Pass(time.Second) // controller-runtime's goroutines end
+	testbubble.Pass(time.Second) // controller-runtime's goroutines end
 }
 
 // strict serves no request before one of a higher priority, for as long as a test
@@ -126,8 +125,8 @@ func strict(priority int) time.Duration { return time.Duration(priority) * 1000 
 // TestTheQueueIsControllerRuntimes compares the two queues after each of many random
 // operations. With long enough head starts, even the order is the same.
 func TestTheQueueIsControllerRuntimes(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
-	for range testrepeat.Times(40) {
+	rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
+	for range testkit.Trials(40) {
 		synctest.Test(t, func(t *testing.T) { compareQueues(t, rnd) })
 	}
 }
@@ -186,7 +185,7 @@ func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
 			q.add(priorityqueue.AddOpts{Priority: new(priority * 10)}, priority)
 		}
 		for range 4 {
-			testclock.Pass(2 * time.Second)
+			testbubble.Pass(2 * time.Second)
 			q.get()
 		}
 		q.done(29)
@@ -194,7 +193,7 @@ func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
 		q.done(28)
 		q.add(priorityqueue.AddOpts{After: time.Second, Priority: new(3)}, 100)
 		q.add(priorityqueue.AddOpts{Priority: new(20)}, 0)
-		testclock.Elapse(3*time.Second + 100*time.Millisecond) // between two counts of unfinished work
+		testbubble.Elapse(3*time.Second + 100*time.Millisecond) // between two counts of unfinished work
 		ours, theirs := gathered(t, "measured queue, kinglet's"), gathered(t, "measured queue")
 		for what, want := range theirs {
 			if got, ok := ours[what]; !ok || got < want-0.6 || got > want+0.6 {
@@ -279,15 +278,15 @@ func TestPrioritiesAreHeadStarts(t *testing.T) {
 			q.Done(want)
 		}
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-100)}, 1)
-		testclock.Pass(29 * time.Second)
+		testbubble.Pass(29 * time.Second)
 		q.Add(2)
 		next(2)
-		testclock.Pass(2 * time.Second)
+		testbubble.Pass(2 * time.Second)
 		q.Add(3)
 		next(1)
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-1 << 62)}, 4)
 		next(3)
-		testclock.Pass(time.Hour + time.Second)
+		testbubble.Pass(time.Hour + time.Second)
 		q.AddWithOpts(priorityqueue.AddOpts{}, 5)
 		next(4)
 		next(5)
@@ -351,7 +350,7 @@ func TestASetShowsTheQueue(t *testing.T) {
 		}
 		run := func(end func(key int)) {
 			key, _ := q.Get()
-			testclock.Pass(time.Second)
+			testbubble.Pass(time.Second)
 			end(key)
 			q.Done(key)
 		}
@@ -363,7 +362,7 @@ func TestASetShowsTheQueue(t *testing.T) {
 			q.AddAfter(key, time.Minute)
 		})
 		key, _ := q.Get()
-		testclock.Pass(time.Second)
+		testbubble.Pass(time.Second)
 		all := set.Controllers()
 		if len(all) != 1 {
 			t.Fatalf("%d controllers", len(all))

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // applied makes options escape to the heap, as in a read.
@@ -35,14 +35,14 @@ func TestAReadDoesNotAllocateForItsSettings(t *testing.T) {
 				defer end()
 				ctx, key, out := context.Background(), keyed("a", "p"), &corev1.Pod{}
 				get := []client.GetOption{client.UnsafeDisableDeepCopy}
-				least := testallocs.Least(100, func() {
+				least := testkit.Allocs(100, func() {
 					applied = &client.GetOptions{}
 					applied.ApplyOptions(get)
 					if _, err := apiutil.GVKForObject(out, scheme.Scheme); err != nil {
 						t.Fatal(err)
 					}
 				})
-				read := testallocs.Least(100, func() {
+				read := testkit.Allocs(100, func() {
 					if err := c.Get(ctx, key, out, get...); err != nil {
 						t.Fatal(err)
 					}

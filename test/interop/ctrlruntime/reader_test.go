@@ -25,7 +25,7 @@ import (
 
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -55,7 +55,7 @@ func TestListsAreControllerRuntimes(t *testing.T) {
 		"one namespace":      {DefaultNamespaces: map[string]cache.Config{"ns1": {}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+			rnd := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 			synctest.Test(t, func(t *testing.T) { compareLists(t, rnd, opts) })
 		})
 	}

@@ -21,8 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -30,9 +29,9 @@ import (
 // is read from each namespace, for random options: selectors, transforms, deep copies,
 // by object, by namespace and by default.
 func TestSettingsAreControllerRuntimes(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	right := 0
-	for n := range uint64(testrepeat.Times(120)) {
+	for n := range uint64(testkit.Trials(120)) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			for _, ns := range []string{"a", "b", "c"} {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -84,7 +84,7 @@ func TestAReadOfAKindThatTheServerDoesNotListFailsSoon(t *testing.T) {
 							if err == nil || apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "does not list pods") {
 								t.Errorf("%s: %v", name, err)
 							}
-							testclock.Elapse(10 * time.Second) // each namespace has been refused twice
+							testbubble.Elapse(10 * time.Second) // each namespace has been refused twice
 							if again, err := within(read); again > 0 || err == nil {
 								t.Errorf("%s takes %v the second time: %v", name, again, err)
 							}
@@ -160,7 +160,7 @@ func TestAKindThatCanBeListedAndNotWatchedIsRead(t *testing.T) {
 			if took, err := within(func(ctx context.Context) error { return c.Get(ctx, keyed("a", "p"), &corev1.Pod{}) }); err != nil || took > time.Second {
 				t.Errorf("after %v: %v", took, err)
 			}
-			testclock.Elapse(time.Minute)
+			testbubble.Elapse(time.Minute)
 		}
 		if err := c.List(context.Background(), &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}); err != nil {
 			t.Error(err)

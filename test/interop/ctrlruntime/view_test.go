@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testallocs"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func TestAViewReadsByTypeAndSharesWhatIsHeld(t *testing.T) {
@@ -36,7 +36,7 @@ func TestAViewReadsByTypeAndSharesWhatIsHeld(t *testing.T) {
 		if _, ok := v.Get(keyed("a", "none")); ok {
 			t.Error("it has what is not there")
 		}
-		if n := testallocs.Least(100, func() { v.Get(keyed("a", "p")) }); n != 0 {
+		if n := testkit.Allocs(100, func() { v.Get(keyed("a", "p")) }); n != 0 {
 			t.Errorf("Get allocates %v times", n)
 		}
 		index(t, c)
@@ -112,7 +112,7 @@ func TestASnapshotStaysWhatItWas(t *testing.T) {
 		if before.ResourceVersion() == "" || before.ResourceVersion() == after.ResourceVersion() {
 			t.Errorf("versions %q and %q", before.ResourceVersion(), after.ResourceVersion())
 		}
-		if n := testallocs.Least(100, func() { after.Get(keyed("a", "r")) }); n != 0 {
+		if n := testkit.Allocs(100, func() { after.Get(keyed("a", "r")) }); n != 0 {
 			t.Errorf("Get allocates %v times", n)
 		}
 	})
@@ -138,7 +138,7 @@ func TestAListOfAViewAllocatesNothingForAnObject(t *testing.T) {
 			"all": nil, "namespace": {client.InNamespace("a")}, "any order": {client.MatchingFields{"node": "n1"}, ctrlruntime.AnyOrder},
 		} {
 			n := 0
-			allocs := testallocs.Least(20, func() {
+			allocs := testkit.Allocs(20, func() {
 				n = 0
 				found, err := v.List(opts...)
 				if err != nil {

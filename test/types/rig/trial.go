@@ -340,7 +340,7 @@ func (r *trial) keep(h version, want any, same bool) error {
 // statesOf returns where an object has hidden state: messages that keep their size, and
 // quantities without their text. read: it reads them as well, which writes their text.
 func statesOf(obj any, read bool) (all []uintptr) {
-	reach(reflect.ValueOf(obj), func(v reflect.Value) {
+	filler.Reach(reflect.ValueOf(obj), func(v reflect.Value) {
 		_, message := v.Addr().Type().MethodByName("ProtoReflect")
 		q, quantity := v.Addr().Interface().(*resource.Quantity)
 		if message || quantity && v.FieldByName("s").Len() == 0 {
@@ -351,33 +351,6 @@ func statesOf(obj any, read bool) (all []uintptr) {
 		}
 	})
 	return all
-}
-
-// reach calls visit with each struct that v leads to and that has an address.
-func reach(v reflect.Value, visit func(reflect.Value)) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			reach(v.Elem(), visit)
-		}
-	case reflect.Struct:
-		if v.CanAddr() && v.Addr().CanInterface() {
-			visit(v)
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				reach(v.Field(i), visit)
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			reach(v.Index(i), visit)
-		}
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			reach(it.Value(), visit)
-		}
-	}
 }
 
 // typeMeta returns the TypeMeta of an object; invalid if it has none.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/follow"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 )
 
@@ -27,7 +26,7 @@ type usageError struct{ error }
 
 // Run executes the command line and returns the exit code. It blocks until the command has
 // ended, which is soon after ctx does at the latest.
-func Run(ctx context.Context, args []string, streams screen.Streams) int {
+func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader("")) // nothing is asked
@@ -47,7 +46,7 @@ func Run(ctx context.Context, args []string, streams screen.Streams) int {
 	return exitFailed
 }
 
-func newRoot(streams screen.Streams) *cobra.Command {
+func newRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kinglet",
 		Short: "Watch a Kubernetes cluster through kinglet's informers",

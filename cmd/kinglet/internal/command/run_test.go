@@ -21,7 +21,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,7 +86,7 @@ type program struct {
 func start(t *testing.T, args ...string) *program {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &program{out: newOutput(), err: newOutput(), interrupt: cancel, code: make(chan int, 1)}
-	go func() { p.code <- Run(ctx, args, screen.Streams{Out: p.out, Err: p.err, NoColor: true}) }()
+	go func() { p.code <- Run(ctx, args, Streams{Out: p.out, Err: p.err, NoColor: true}) }()
 	t.Cleanup(cancel)
 	return p
 }
@@ -130,13 +129,13 @@ func tidy(text string) string {
 		{`"time":"[^"]*"`, `"time":"T"`},
 		{`"uid":"[^"]*"`, `"uid":"U"`},
 		{`"creationTimestamp":"[^"]*"`, `"creationTimestamp":"T"`},
+		{`[\d.]+ ev/s`, `N ev/s`},
 		{`http://127\.0\.0\.1:\d+`, `http://SERVER`},
 		{`--kubeconfig \S+`, `--kubeconfig FILE`},
 		{`/\S*/kubeconfig`, `FILE`},
 		{` in \d+m?s`, ` in N`},
 		{`after [\d.]+m?s`, `after N`},
 		{`\d+(\.\d+)? [KM]?i?B`, `N MiB`},
-		{`[\d.]+ ev/s`, `N ev/s`},
 	} {
 		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
 	}
@@ -461,4 +460,11 @@ func TestVersionNamesWhatItIsMadeOf(t *testing.T) {
 	p := start(t, "version")
 	p.end(t, exitOK)
 	p.out.wait(t, `(?m)^kinglet .*\ngo\d.*\nclient-go `)
+}
+
+func TestOnlyATerminalHasColoursAndAWidth(t *testing.T) {
+	s := Streams{Out: &strings.Builder{}}
+	if s.colors() || s.width() != 0 {
+		t.Error("a buffer has them")
+	}
 }

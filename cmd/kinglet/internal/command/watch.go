@@ -22,7 +22,6 @@ import (
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/follow"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 )
 
 // watchFlags are the flags of kinglet watch, except those of the connection.
@@ -64,15 +63,15 @@ func (f *watchFlags) validate(targets []target) (printer printers.ResourcePrinte
 	return printer, errors.Join(errs...)
 }
 
-func newWatch(streams screen.Streams) *cobra.Command {
+func newWatch(streams Streams) *cobra.Command {
 	flags := watchFlags{print: genericclioptions.NewPrintFlags("")}
 	conn := newConnection()
 	cmd := &cobra.Command{
 		Use:   "watch (RESOURCE[,RESOURCE…] | RESOURCE NAME… | RESOURCE/NAME…)",
 		Short: "Show what changes, as it changes",
 		Long: `Keep a live copy of resources, and show what changes in it: one line an event,
-with the fields that differ. At the bottom of a terminal, or every 10 seconds
-on stderr, a status line: objects, events a second, and memory.
+with the fields that differ. Every 10 seconds on stderr, a status line: objects,
+events a second, and memory.
 
 Resources are named as kubectl names them: pods, po, deployments.apps,
 deployments.v1.apps, custom resources, and categories such as all.
@@ -139,7 +138,7 @@ object are shown as one.`,
 	return cmd
 }
 
-func runWatch(ctx context.Context, conn *connection, targets []target, flags watchFlags, printer printers.ResourcePrinter, page net.Listener, streams screen.Streams) error {
+func runWatch(ctx context.Context, conn *connection, targets []target, flags watchFlags, printer printers.ResourcePrinter, page net.Listener, streams Streams) error {
 	note := func(line string) { fmt.Fprintln(streams.Err, line) }
 	resources, errs := conn.resolve(ctx, targets, note)
 	if ctx.Err() != nil {
@@ -152,16 +151,16 @@ func runWatch(ctx context.Context, conn *connection, targets []target, flags wat
 		return follow.ErrShown
 	}
 	output := *flags.print.OutputFormat
-	scr := screen.Open(streams, printer != nil || output == "json" || flags.verbosity > 0)
+	out := follow.NewOutput(streams.Out, streams.Err)
 	config := rest.CopyConfig(conn.config)
-	config.WarningHandler = rest.NewWarningWriter(noteWriter{scr}, rest.WarningWriterOptions{Deduplicate: true})
+	config.WarningHandler = rest.NewWarningWriter(noteWriter{out}, rest.WarningWriterOptions{Deduplicate: true})
 	opts := follow.Options{
 		Config:        config,
 		Resources:     resources,
 		Namespace:     conn.namespace,
 		LabelSelector: flags.labelSelector,
 		FieldSelector: flags.fieldSelector,
-		Screen:        scr,
+		Output:        out,
 		Initial:       flags.showInitial,
 		For:           flags.duration,
 		Page:          page,
@@ -176,7 +175,7 @@ func runWatch(ctx context.Context, conn *connection, targets []target, flags wat
 	case output == "json":
 		opts.Format = eventlog.AppendJSON
 	default:
-		lines := eventlog.NewLines(eventlog.LinesOptions{Wide: output == "wide", Color: streams.Colors(), Width: streams.Width, Resources: follow.Names(resources)})
+		lines := eventlog.NewLines(eventlog.LinesOptions{Wide: output == "wide", Color: streams.colors(), Width: streams.width, Resources: follow.Names(resources)})
 		opts.Exists = lines.Widen
 		opts.Format = func(buf []byte, e eventlog.Event) ([]byte, error) { return lines.Append(buf, e), nil }
 	}
@@ -206,10 +205,10 @@ func printed(printer printers.ResourcePrinter) func([]byte, eventlog.Event) ([]b
 }
 
 // noteWriter shows lines as notes.
-type noteWriter struct{ screen *screen.Screen }
+type noteWriter struct{ *follow.Output }
 
 func (w noteWriter) Write(line []byte) (int, error) {
-	w.screen.Note(string(bytes.TrimRight(line, "\n")))
+	w.Note(string(bytes.TrimRight(line, "\n")))
 	return len(line), nil
 }
 

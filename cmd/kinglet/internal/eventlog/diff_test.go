@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 func object(t *testing.T, text string) map[string]any {
@@ -205,7 +205,7 @@ func randomValue(r *rand.Rand, depth int) any {
 
 // The naive twin compares whole objects as JSON.
 func TestThereAreChangesExactlyIfTheObjectsDiffer(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	encode := func(v any) string {
 		text, err := json.Marshal(v)

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -88,7 +88,7 @@ func (m *secretMaker) secret() *unstructured.Unstructured {
 const runLength = 7
 
 func TestNothingOfASecretIsShownWhateverChanges(t *testing.T) {
-	m := &secretMaker{r: rand.New(rand.NewPCG(testseed.Of(t), 3))}
+	m := &secretMaker{r: rand.New(rand.NewPCG(testkit.Seed(t), 3))}
 	for n := range 300 {
 		m.hidden = nil
 		before, after := m.secret(), m.secret()

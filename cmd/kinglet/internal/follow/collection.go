@@ -172,7 +172,7 @@ func (c *collection) handle(_ context.Context, changes []store.Change[*unstructu
 // write returns buf for use again.
 func (c *collection) write(buf []byte) []byte {
 	if len(buf) > 0 {
-		if err := c.opts.Screen.Event(buf); err != nil {
+		if err := c.opts.Output.Event(buf); err != nil {
 			c.stop(fmt.Errorf("write to stdout: %w", err))
 		}
 	}
@@ -200,7 +200,7 @@ func (c *collection) object(err error) {
 		text += " (further ones are only counted)"
 		fallthrough
 	case n < maxObjectNotes:
-		c.opts.Screen.Note(text)
+		c.opts.Output.Note(text)
 	}
 }
 

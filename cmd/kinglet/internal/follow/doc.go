@@ -1,7 +1,7 @@
 // Package follow is a session of kinglet watch: an informer for each resource, whose
-// events are written to a screen, a look at all informers several times a second, and a
+// events are written to an Output, a look at all informers several times a second, and a
 // summary at the end.
 //
 // Handlers run on their informer's goroutine and touch only their own collection, whose
-// counters are atomic, and the screen. All else belongs to the session's goroutine.
+// counters are atomic, and the Output. All else belongs to the session's goroutine.
 package follow

@@ -1,12 +1,11 @@
 package follow
 
 import (
-	"fmt"
+	"bytes"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mattn/go-runewidth"
 	"go.uber.org/goleak"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
@@ -89,96 +88,14 @@ func TestTheSameErrorOfSeveralResourcesIsOneLine(t *testing.T) {
 	}
 }
 
-func TestARateFollowsWhatHappens(t *testing.T) {
-	var r rate
-	start := time.Unix(1000, 0)
-	got := r.add(start, 0)
-	if got != 0 {
-		t.Error("one sample, yet a rate")
-	}
-	for i := range 100 { // 10 a second
-		got = r.add(start.Add(time.Duration(i)*100*time.Millisecond), int64(i))
-	}
-	if got < 9.8 || got > 10.1 {
-		t.Errorf("got %v, want 10", got)
-	}
-	for i := range 100 { // then nothing for 10 s
-		got = r.add(start.Add(10*time.Second+time.Duration(i)*100*time.Millisecond), 99)
-	}
-	if got > 0.1 {
-		t.Errorf("got %v after a long pause", got)
-	}
-}
-
-func situations() map[string]vitals {
-	memory := memory{heap: 25 << 20, rss: 61 << 20}
-	fine := []view{
-		{name: "pods", synced: true, objects: 1234},
-		{name: "deployments", synced: true, objects: 20},
-		{name: "nodes", synced: true, objects: 20},
-	}
-	with := func(change func([]view)) []view {
-		views := append([]view(nil), fine...)
-		change(views)
-		return views
-	}
-	return map[string]vitals{
-		"1 fine":                        {views: fine, perSecond: 41.3, memory: memory},
-		"2 syncing":                     {took: time.Second, views: with(func(v []view) { v[0] = view{name: "pods", received: 1200, total: 50000} }), memory: memory},
-		"3 syncing without an estimate": {views: with(func(v []view) { v[0] = view{name: "pods", received: 1200} }), memory: memory},
-		"5 one forbidden":               {views: with(func(v []view) { v[2] = view{name: "nodes", trouble: "forbidden"} }), perSecond: 5, memory: memory},
-		"6 server gone": {views: with(func(v []view) {
-			for i := range v {
-				v[i].trouble = "unreachable"
-			}
-		}), memory: memory},
-		"7 one resource, no RSS": {views: fine[:1], perSecond: 1234.5, memory: struct{ heap, rss uint64 }{25 << 20, 0}},
-	}
-}
-
-func TestStatusLinesLookAsReviewed(t *testing.T) {
-	var b strings.Builder
-	all := situations()
-	for _, name := range []string{"1 fine", "2 syncing", "3 syncing without an estimate", "5 one forbidden", "6 server gone", "7 one resource, no RSS"} {
-		fmt.Fprintf(&b, "# %s\n", name)
-		last := ""
-		v := all[name]
-		for _, width := range []int{0, 100, 80, 60, 40, 20} {
-			line := v.status(0)
-			if width > 0 {
-				line = strings.Join(v.rows(width), "\n     ")
-			}
-			if line != last {
-				fmt.Fprintf(&b, "%3d: %s\n", width, line)
-				last = line
-			}
-		}
-	}
-	golden.Check(t, *rewrite, "statuslines.txt", b.String())
-}
-
-func TestAStatusLineTakesTheLongestFormThatFits(t *testing.T) {
-	for name, v := range situations() {
-		long := v.status(0)
-		if got := v.status(runewidth.StringWidth(long) + 1); got != long {
-			t.Errorf("%s: there is room for %q, got %q", name, long, got)
-		}
-		if got := v.status(runewidth.StringWidth(long)); got == long {
-			t.Errorf("%s: %q does not leave the last column free", name, got)
-		}
-	}
-}
-
 func TestSummariesLookAsReviewed(t *testing.T) {
-	v := vitals{
-		took: 30123 * time.Millisecond, memory: memory{heap: 25 << 20, rss: 61 << 20},
-		views: []view{
-			{name: "pods", synced: true, objects: 1234, added: 40, modified: 12345, deleted: 38, bytes: 12 << 20},
-			{name: "deployments.apps", synced: true, objects: 20, bytes: 1 << 10},
-			{name: "secrets", trouble: "forbidden", errors: 17},
-		},
+	views := []view{
+		{name: "pods", synced: true, objects: 1234, added: 40, modified: 12345, deleted: 38, bytes: 12 << 20},
+		{name: "deployments.apps", synced: true, objects: 20, bytes: 1 << 10},
+		{name: "secrets", trouble: "forbidden", errors: 17},
 	}
-	golden.Check(t, *rewrite, "summary.txt", v.summary("as long as --for said")+"\n")
+	text := summary(views, 30123*time.Millisecond, memory{heap: 25 << 20, rss: 61 << 20}, "as long as --for said")
+	golden.Check(t, *rewrite, "summary.txt", text+"\n")
 }
 
 func TestMemoryOfThisProcessIsPlausible(t *testing.T) {
@@ -188,5 +105,44 @@ func TestMemoryOfThisProcessIsPlausible(t *testing.T) {
 	}
 	if m.rss != 0 && m.rss < m.heap {
 		t.Errorf("RSS is %d, heap %d", m.rss, m.heap)
+	}
+}
+
+func TestEventsAndNotesAreWrittenAsTheyAreAndNotesCannotSteerATerminal(t *testing.T) {
+	var out, err bytes.Buffer
+	o := NewOutput(&out, &err)
+	if e := o.Event([]byte("event\n")); e != nil {
+		t.Fatal(e)
+	}
+	o.Note("note\x1b[2J")
+	if out.String() != "event\n" || err.String() != "note\uFFFD[2J\n" {
+		t.Errorf("stdout %q, stderr %q", out.String(), err.String())
+	}
+}
+
+func TestAStatusLineTellsObjectsProblemsRateAndMemory(t *testing.T) {
+	m := memory{heap: 25 << 20, rss: 61 << 20}
+	fine := []view{{name: "pods", synced: true, objects: 1234}, {name: "nodes", synced: true, objects: 20}}
+	for want, got := range map[string]string{
+		"pods 1,234 · nodes 20 │ 41 ev/s │ heap 25 MiB, RSS 61 MiB":              status(fine, 41.3, m),
+		"pods syncing · nodes ✗ forbidden │ 5.0 ev/s │ heap 25 MiB, RSS 61 MiB":  status([]view{{name: "pods"}, {name: "nodes", trouble: "forbidden"}}, 5, m),
+		"✗ unreachable: pods 7 · nodes 8 │ 0 ev/s │ heap 25 MiB":                 status([]view{{name: "pods", synced: true, objects: 7, trouble: "unreachable"}, {name: "nodes", synced: true, objects: 8, trouble: "unreachable"}}, 0, memory{heap: 25 << 20}),
+		"pods 7 ✗ unreachable · nodes 20 │ 1,235 ev/s │ heap 25 MiB, RSS 61 MiB": status([]view{{name: "pods", synced: true, objects: 7, trouble: "unreachable"}, fine[1]}, 1234.5, m),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestProgressTellsHowFarAListHasCome(t *testing.T) {
+	for want, v := range map[string]view{
+		"1,200 of 50,000 objects, 1,200/s": {received: 1200, total: 50000, took: time.Second},
+		"1,200 objects":                    {received: 1200},
+		"0 objects":                        {},
+	} {
+		if got := v.progress(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

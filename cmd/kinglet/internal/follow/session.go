@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/page"
@@ -27,8 +25,7 @@ import (
 const (
 	// look is how often a session looks at its collections.
 	look = 250 * time.Millisecond
-	// progressEvery and statusEvery are how often progress and status are noted where the
-	// screen is not live.
+	// progressEvery and statusEvery are how often progress and status are noted.
 	progressEvery = 2 * time.Second
 	statusEvery   = 10 * time.Second
 	// passing is how long an error that is often transient is held back: most are over
@@ -48,8 +45,8 @@ type Options struct {
 	// Namespace is empty for all namespaces. Resources without namespaces ignore it.
 	Namespace                    string
 	LabelSelector, FieldSelector string
-	// Screen is where everything goes. Run closes it.
-	Screen *screen.Screen
+	// Output is where everything goes.
+	Output *Output
 	// Format appends an event to what is written to stdout. It is called from several
 	// goroutines.
 	Format func(buf []byte, e eventlog.Event) ([]byte, error)
@@ -79,8 +76,9 @@ type session struct {
 	opts        Options
 	collections []*collection
 	began       time.Time
-	rate        rate
-	shown       atomic.Pointer[vitals] // what the rows show
+	// events had come at the time counted, when the last status line was written.
+	events  int64
+	counted time.Time
 }
 
 // Run follows the resources until ctx ends, until For has passed, until stdout is closed,
@@ -90,8 +88,8 @@ type session struct {
 func Run(ctx context.Context, opts Options) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer opts.Screen.Close()
 	s := &session{opts: opts, began: time.Now()}
+	s.counted = s.began
 	set := kinglet.NewSet()
 	for i, name := range Names(opts.Resources) {
 		c, err := newCollection(&s.opts, opts.Resources[i], name, stop)
@@ -104,9 +102,6 @@ func Run(ctx context.Context, opts Options) error {
 		s.collections = append(s.collections, c)
 	}
 	defer s.servePage(set)()
-	s.observe(time.Now())
-	opts.Screen.Rows(func(width int) []string { return s.shown.Load().rows(width) })
-
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := set.Run(ctx); err != nil {
@@ -128,7 +123,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func()) {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	s.opts.Screen.Note("page: http://" + net.JoinHostPort(host, port) + "/")
+	s.opts.Output.Note("page: http://" + net.JoinHostPort(host, port) + "/")
 	// Nothing else is served: a request for /metrics must not be answered with a page.
 	paths := http.NewServeMux()
 	paths.Handle("/{$}", page.Handler(set))
@@ -137,7 +132,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func()) {
 	go func() {
 		defer close(ended)
 		if err := server.Serve(s.opts.Page); !errors.Is(err, http.ErrServerClosed) {
-			s.opts.Screen.Note("error: the page is no longer served: " + err.Error())
+			s.opts.Output.Note("error: the page is no longer served: " + err.Error())
 		}
 	}()
 	return func() { _ = server.Close(); <-ended }
@@ -163,26 +158,22 @@ func (s *session) lookAround(ctx context.Context) error {
 			return errForIsOver
 		case now := <-ticker.C:
 			for _, line := range s.observe(now) {
-				s.opts.Screen.Note(line)
+				s.opts.Output.Note(line)
 			}
 			if s.hopeless(now) {
 				return errGaveUp
 			}
-			s.opts.Screen.Redraw()
-			if s.opts.Screen.Live() {
-				continue
-			}
 			if now.After(progress) {
 				progress = now.Add(progressEvery)
-				for _, v := range s.shown.Load().views {
+				for _, v := range s.views(now) {
 					if !v.synced && v.trouble == "" {
-						s.opts.Screen.Note(v.name + ": syncing, " + v.progress())
+						s.opts.Output.Note(v.name + ": syncing, " + v.progress())
 					}
 				}
 			}
 			if now.After(status) {
 				status = now.Add(statusEvery)
-				s.opts.Screen.Note(s.shown.Load().status(0))
+				s.opts.Output.Note(s.status(now))
 			}
 		}
 	}
@@ -192,19 +183,33 @@ func (s *session) lookAround(ctx context.Context) error {
 // are complete, that fail, each error once until it changes, and that work again. The same
 // error of several collections is one line.
 func (s *session) observe(now time.Time) []string {
-	v := &vitals{took: now.Sub(s.began), memory: readMemory()}
-	var events int64
 	var told []note
 	for _, c := range s.collections {
 		for _, text := range c.observe(now, s.began) {
 			told = append(told, note{c.name, text})
 		}
-		v.views = append(v.views, c.view(now.Sub(s.began)))
-		events += c.added.Load() + c.modified.Load() + c.deleted.Load()
 	}
-	v.perSecond = s.rate.add(now, events)
-	s.shown.Store(v)
 	return grouped(told)
+}
+
+// views returns the state of every collection.
+func (s *session) views(now time.Time) []view {
+	var views []view
+	for _, c := range s.collections {
+		views = append(views, c.view(now.Sub(s.began)))
+	}
+	return views
+}
+
+// status is the status line. Its rate is that since the last one.
+func (s *session) status(now time.Time) string {
+	views, events := s.views(now), int64(0)
+	for i := range views {
+		events += views[i].events()
+	}
+	perSecond := float64(events-s.events) / max(now.Sub(s.counted).Seconds(), 1e-9)
+	s.events, s.counted = events, now
+	return status(views, perSecond, readMemory())
 }
 
 // note is a text about a collection.
@@ -242,12 +247,12 @@ func (s *session) finish(ended error) error {
 	if errors.Is(ended, syscall.EPIPE) {
 		return nil // the reader of stdout has gone
 	}
-	s.observe(time.Now())
-	v := s.shown.Load()
-	s.opts.Screen.Close()
+	now := time.Now()
+	s.observe(now)
+	views := s.views(now)
 	var missing []string
 	failed := errors.Is(ended, errForIsOver)
-	for _, view := range v.views {
+	for _, view := range views {
 		if view.synced {
 			continue
 		}
@@ -267,11 +272,11 @@ func (s *session) finish(ended error) error {
 	case errors.Is(ended, errForIsOver):
 		why, ended = ended.Error(), nil
 	}
-	for line := range strings.SplitSeq(v.summary(why), "\n") {
-		s.opts.Screen.Note(line)
+	for line := range strings.SplitSeq(summary(views, now.Sub(s.began), readMemory(), why), "\n") {
+		s.opts.Output.Note(line)
 	}
 	if ended == nil && failed && len(missing) > 0 {
-		return fmt.Errorf("%d of %s never synced: %s", len(missing), quantity.Of(int64(len(v.views)), "resource"), strings.Join(missing, ", "))
+		return fmt.Errorf("%d of %s never synced: %s", len(missing), quantity.Of(int64(len(views)), "resource"), strings.Join(missing, ", "))
 	}
 	return ended
 }

@@ -1,5 +1,5 @@
 //go:build !race
 
-package testrepeat
+package testkit
 
 const race = false

@@ -1,5 +1,4 @@
-// Package testlog captures logs for tests.
-package testlog
+package testkit
 
 import (
 	"bytes"
