@@ -161,26 +161,11 @@ func (i *Informer[T]) RemoveSource(scope string) error {
 	return nil
 }
 
-// Scopes returns the IDs of the scopes, in the order in which they were added. That of
-// New's source is empty.
-func (i *Informer[T]) Scopes() []string {
-	all := i.sources.each()
-	ids := make([]string, len(all))
-	for n, p := range all {
-		ids[n] = p.Scope.ID
-	}
-	return ids
-}
-
 // WaitSourceVersion is WaitVersion for one source. The error wraps ErrNoScope if there
 // is no such source, or if it is removed meanwhile.
 func (i *Informer[T]) WaitSourceVersion(ctx context.Context, scope, rv string) error {
 	return i.notReached(scope, rv, i.own.WaitScope(ctx, scope, rv))
 }
-
-// SourceOf returns the ID of the scope that a key is in. ok is false if no source speaks
-// for the key.
-func (i *Informer[T]) SourceOf(key Key) (scope string, ok bool) { return i.own.ScopeOf(key) }
 
 // SourceStatus returns the status of one source: its phase, resource version, counts
 // and last error.
@@ -429,8 +414,10 @@ func (p *sources[T]) furthest() (worst *reflector.Reflector[T]) {
 }
 
 // distance returns how far a phase is from watching.
-func distance(p Phase) int {
-	return slices.Index([]Phase{Stopped, Watching, Streaming, Listing, Starting, BackingOff}, p)
+func distance(p reflector.Phase) int {
+	return slices.Index([]reflector.Phase{
+		reflector.Stopped, reflector.Watching, reflector.Streaming, reflector.Listing, reflector.Starting, reflector.BackingOff,
+	}, p)
 }
 
 // mergedStatus returns the status of two sources together.

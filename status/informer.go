@@ -37,10 +37,18 @@ type Informer struct {
 	// QuarantinedSince is since when there has been at least one such key; zero
 	// while there is none.
 	QuarantinedSince time.Time
-	// OwnWrites counts the outcomes of the writes that were recorded with
-	// Informer.Wrote and WroteDelete.
+	// OwnWrites counts the writes that were recorded with Informer.Wrote and WroteDelete.
+	// Entries is how many keys have writes that reads include and the store does not show
+	// yet, and Oldest is when the oldest of them was recorded. Confirmed writes were in
+	// reads until the watch reached them; Late ones were recorded after the watch, or a
+	// later write, had passed them. Expired writes were not confirmed within two minutes,
+	// or were one too many; Dropped ones ended with a new epoch of the server's versions.
+	// Each Expired or Dropped write was reported as an *UnconfirmedWriteError.
 	OwnWrites own.Status
-	// Consistency counts what consistency checks did.
+	// Consistency counts what consistency checks did: Checks begun, those NotChecked,
+	// Sweeps of the whole collection, objects Compared and Skipped, Differences, Relists;
+	// when the Last check ended, and why the last check that could compare nothing could
+	// not (LastNotChecked).
 	Consistency consistency.Status
 	// Mutations counts the writes into objects that MutationDetection reported.
 	Mutations uint64
