@@ -125,9 +125,9 @@ type pipeline[T any] struct {
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
-	// held is the version at which the store held objects of the scope before that: see
-	// sources.heldBy.
-	held string
+	// before is the version at which the store held objects of the scope before that: see
+	// sources.versionReached.
+	before string
 	// leaving and stop are guarded by sources.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
@@ -202,14 +202,14 @@ func (p *sources[T]) findLocked(scope string) *pipeline[T] {
 }
 
 // add adds a source. entered is set if its scope is already among those of own writes.
-// held is the version at which the store holds objects of the scope; empty if it holds
+// before is the version at which the store holds objects of the scope; empty if it holds
 // none.
-func (p *sources[T]) add(s ScopedSource[T], entered bool, held string) error {
+func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
 	i := p.informer
-	one := &pipeline[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
+	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = sink.New(sink.Options[T]{
 		Store:             i.store,
 		Hub:               i.hub,
@@ -224,7 +224,7 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, held string) error {
 		Several:           p.several.Load,
 	})
 	opts := i.opts.reflector()
-	opts.Scope, opts.Held, opts.Latest = s.Scope, held, i.own.Recent
+	opts.Scope, opts.Held, opts.Latest = s.Scope, before, i.own.Recent
 	var err error
 	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
 		return err
