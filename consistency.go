@@ -75,17 +75,10 @@ type (
 	// (Found) and how many there are (Differences), whether they cause Relisting, the
 	// Bytes read and the time it Took.
 	ConsistencyReport = consistency.Report
-	// ConsistencyStatus counts what checks did: Checks begun, those NotChecked, Sweeps
-	// of the whole collection, objects Compared and Skipped, Differences, Relists; when
-	// the Last check ended, and why the last check that could compare nothing could not
-	// (LastNotChecked).
-	ConsistencyStatus = consistency.Status
 	// Inconsistency is one object in which the store differs from the server, at
 	// one resource version of the collection: its Key, the Kind of difference, and
 	// the object's StoreVersion and ServerVersion.
 	Inconsistency = consistency.Inconsistency
-	// InconsistencyKind is how store and server differ in one object.
-	InconsistencyKind = consistency.Kind
 	// InconsistentError reports that a check found the store to differ from the
 	// server: the informer's Name, the ResourceVersion, and Found and Differences
 	// as in the report.

@@ -65,7 +65,7 @@ var (
 type NotSyncedError struct {
 	// Name is the informer's.
 	Name  string
-	Phase Phase
+	Phase reflector.Phase
 	// LastError is the last failure: forbidden, not found, unreachable; nil if nothing
 	// has failed, and the list is merely under way.
 	LastError error

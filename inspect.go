@@ -50,7 +50,7 @@ func (i *Informer[T]) Inspect() status.Details {
 	d := status.Details{
 		Indexes:     make([]status.Index, len(stats.Indexes)),
 		Memory:      i.memoryOf(snapshot, stats.Bytes),
-		Quarantined: i.shownQuarantined(),
+		Quarantined: i.quarantinedDetails(),
 	}
 	if r := i.sources.furthest(); r != nil {
 		d.Transitions, d.Watch = r.Transitions(), r.Request()
@@ -70,15 +70,15 @@ func (i *Informer[T]) isSecret() bool {
 	return listed.Group == "" && listed.Resource == "secrets" || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
 }
 
-func (i *Informer[T]) shownQuarantined() []status.Quarantined {
+func (i *Informer[T]) quarantinedDetails() []status.Quarantined {
 	all := i.Quarantined()
 	all = all[:min(len(all), maxQuarantinedShown)]
-	shown := make([]status.Quarantined, len(all))
+	details := make([]status.Quarantined, len(all))
 	for n, q := range all {
 		stage := sink.StageOf(q.Err)
-		shown[n] = status.Quarantined{Key: q.Key, Stage: stage, Err: i.textOf(q.Err, stage), Since: q.Since, Stale: q.Stale}
+		details[n] = status.Quarantined{Key: q.Key, Stage: stage, Err: i.textOf(q.Err, stage), Since: q.Since, Stale: q.Stale}
 	}
-	return shown
+	return details
 }
 
 // textOf returns an error's text, unless it may reveal a Secret. A decoder's errors
@@ -115,14 +115,14 @@ func (i *Informer[T]) estimate(snapshot *store.Snapshot[T]) (m status.Memory) {
 	e := footprint.Of(snapshot.Len(), snapshot.All(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	m.Sampled, m.Objects = len(e.Sampled), e.Bytes
 	var total, memos int64
-	spaces := map[string]int64{}
+	byNamespace := map[string]int64{}
 	for _, s := range e.Sampled {
 		key, err := i.opts.KeyFunc(s.Object)
 		if err != nil {
 			continue
 		}
 		total += s.Bytes
-		spaces[key.Namespace] += s.Bytes
+		byNamespace[key.Namespace] += s.Bytes
 		if _, memo, ok := i.store.Held(key); ok {
 			if sized, ok := memo.(interface{ Bytes() int }); ok {
 				memos += int64(sized.Bytes())
@@ -136,9 +136,9 @@ func (i *Informer[T]) estimate(snapshot *store.Snapshot[T]) (m status.Memory) {
 		return m
 	}
 	m.Keys = int64(float64(memos) / float64(m.Sampled) * float64(snapshot.Len()))
-	for space, bytes := range spaces {
+	for namespace, bytes := range byNamespace {
 		part := int64(float64(bytes) / float64(total) * float64(m.Objects))
-		m.LargestNamespaces = append(m.LargestNamespaces, status.Sized{Key: store.Key{Namespace: space}, Bytes: part})
+		m.LargestNamespaces = append(m.LargestNamespaces, status.Sized{Key: store.Key{Namespace: namespace}, Bytes: part})
 	}
 	slices.SortFunc(m.LargestNamespaces, func(a, b status.Sized) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.Key.Compare(b.Key))

@@ -102,7 +102,7 @@ func TestInspectShowsIndexesTransitionsRequestAndMemory(t *testing.T) {
 			t.Errorf("%+v", d.Indexes[0])
 		}
 		last := d.Transitions[len(d.Transitions)-1]
-		if d.Transitions[0].From != kinglet.Starting || last.To != kinglet.Watching {
+		if d.Transitions[0].From != reflector.Starting || last.To != reflector.Watching {
 			t.Errorf("%+v", d.Transitions)
 		}
 		if !d.Watch.UnderWay || d.Watch.At.IsZero() || d.Watch.Timeout == 0 {

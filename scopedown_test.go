@@ -69,9 +69,6 @@ func TestGuarantee12HoldsInEachScopeByTheScopesOwnVersion(t *testing.T) {
 		if err := r.informer.WroteDelete(kinglet.Key{Namespace: "c", Name: "x"}, "u"); !errors.Is(err, kinglet.ErrNotCovered) {
 			t.Errorf("a delete in a namespace without a source: %v", err)
 		}
-		if scope, ok := r.informer.SourceOf(kinglet.Key{Namespace: "b", Name: "y"}); scope != "b" || !ok {
-			t.Errorf("b/y is of scope %q, %v", scope, ok)
-		}
 	})
 }
 

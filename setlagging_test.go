@@ -9,6 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -85,7 +86,7 @@ func takeOver(t *testing.T, was kinglet.Scope, deaf, failing bool) {
 	if p, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "stays"}); !ok || p.Spec.NodeName != "n2" || r.informer.Store().Len() != 1 {
 		t.Errorf("%d objects, %v", r.informer.Store().Len(), p)
 	}
-	if st, _ := r.informer.SourceStatus("a"); st.Phase != kinglet.Watching || st.Epoch != 0 {
+	if st, _ := r.informer.SourceStatus("a"); st.Phase != reflector.Watching || st.Epoch != 0 {
 		t.Errorf("it is %v in epoch %d", st.Phase, st.Epoch)
 	}
 	r.must(server.Add(podIn("a", "comes", "n3")))

@@ -60,16 +60,16 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 			<-one.done
 		}
 	}
-	held := make([]string, len(added))
+	before := make([]string, len(added))
 	for n, s := range added {
-		held[n] = p.heldBy(s.Scope, leaving)
+		before[n] = p.versionReached(s.Scope, leaving)
 	}
 	for _, one := range leaving {
 		one.sink.Leave(without(one.Scope, added))
 	}
 	p.forget(leaving)
 	for n, s := range added {
-		if err := p.add(s, true, held[n]); err != nil {
+		if err := p.add(s, true, before[n]); err != nil {
 			for _, s := range added[n:] {
 				for _, err := range p.informer.own.Leave(s.Scope.ID) {
 					p.informer.opts.OnError(err)
@@ -116,16 +116,16 @@ func (p *sources[T]) beginChange(sources []ScopedSource[T], named map[string]Sco
 	return leaving, added, nil
 }
 
-// heldBy returns the latest version that ended sources had reached in what they share
+// versionReached returns the latest version that ended sources had reached in what they share
 // with a scope; empty if they share nothing, or their versions have no order.
-func (p *sources[T]) heldBy(scope store.Scope, ended []*pipeline[T]) (version string) {
+func (p *sources[T]) versionReached(scope store.Scope, ended []*pipeline[T]) (version string) {
 	for _, one := range ended {
 		at := p.informer.own.Version(one.Scope.ID)
 		if at == "" {
-			at = one.held // it has not been listed
+			at = one.before // it has not been listed
 		}
 		order, ordered := resourceversion.Compare(at, version)
-		if ordered && order <= 0 || !resourceversion.Ordered(at) || !p.share(scope, one.Scope) {
+		if ordered && order <= 0 || !resourceversion.Ordered(at) || !p.overlap(scope, one.Scope) {
 			continue
 		}
 		version = at
@@ -133,9 +133,9 @@ func (p *sources[T]) heldBy(scope store.Scope, ended []*pipeline[T]) (version st
 	return version
 }
 
-// share reports whether two scopes have keys in common: they have one ID, the store has
+// overlap reports whether two scopes have keys in common: they have one ID, the store has
 // an object in both, or the first key of one is also in the other.
-func (p *sources[T]) share(a, b store.Scope) bool {
+func (p *sources[T]) overlap(a, b store.Scope) bool {
 	if a.ID == b.ID || a.Has(firstKey(b)) && b.Has(firstKey(b)) || a.Has(firstKey(a)) && b.Has(firstKey(a)) {
 		return true
 	}

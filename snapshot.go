@@ -33,9 +33,6 @@ func (s Snapshot[T]) All() iter.Seq[T] { return s.view.Visit }
 // Keys iterates over all keys in order.
 func (s Snapshot[T]) Keys() iter.Seq[Key] { return s.view.SpanKeys(store.Span{}) }
 
-// KeysFrom iterates over the keys that are not less than k, in order.
-func (s Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] { return s.view.SpanKeys(store.Span{From: &k}) }
-
 // Prefix iterates in key order over the objects of one namespace whose name starts with
 // p.Name; over everything if both Namespace and Name are empty.
 func (s Snapshot[T]) Prefix(p Key) iter.Seq[T] {

@@ -125,9 +125,9 @@ type pipeline[T any] struct {
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
-	// held is the version at which the store held objects of the scope before that: see
-	// sources.heldBy.
-	held string
+	// before is the version at which the store held objects of the scope before that: see
+	// sources.versionReached.
+	before string
 	// leaving and stop are guarded by sources.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
@@ -161,26 +161,11 @@ func (i *Informer[T]) RemoveSource(scope string) error {
 	return nil
 }
 
-// Scopes returns the IDs of the scopes, in the order in which they were added. That of
-// New's source is empty.
-func (i *Informer[T]) Scopes() []string {
-	all := i.sources.each()
-	ids := make([]string, len(all))
-	for n, p := range all {
-		ids[n] = p.Scope.ID
-	}
-	return ids
-}
-
 // WaitSourceVersion is WaitVersion for one source. The error wraps ErrNoScope if there
 // is no such source, or if it is removed meanwhile.
 func (i *Informer[T]) WaitSourceVersion(ctx context.Context, scope, rv string) error {
 	return i.notReached(scope, rv, i.own.WaitScope(ctx, scope, rv))
 }
-
-// SourceOf returns the ID of the scope that a key is in. ok is false if no source speaks
-// for the key.
-func (i *Informer[T]) SourceOf(key Key) (scope string, ok bool) { return i.own.ScopeOf(key) }
 
 // SourceStatus returns the status of one source: its phase, resource version, counts
 // and last error.
@@ -217,14 +202,14 @@ func (p *sources[T]) findLocked(scope string) *pipeline[T] {
 }
 
 // add adds a source. entered is set if its scope is already among those of own writes.
-// held is the version at which the store holds objects of the scope; empty if it holds
+// before is the version at which the store holds objects of the scope; empty if it holds
 // none.
-func (p *sources[T]) add(s ScopedSource[T], entered bool, held string) error {
+func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
 	i := p.informer
-	one := &pipeline[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
+	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = sink.New(sink.Options[T]{
 		Store:             i.store,
 		Hub:               i.hub,
@@ -239,7 +224,7 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, held string) error {
 		Several:           p.several.Load,
 	})
 	opts := i.opts.reflector()
-	opts.Scope, opts.Held, opts.Latest = s.Scope, held, i.own.Recent
+	opts.Scope, opts.Held, opts.Latest = s.Scope, before, i.own.Recent
 	var err error
 	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
 		return err
@@ -429,8 +414,10 @@ func (p *sources[T]) furthest() (worst *reflector.Reflector[T]) {
 }
 
 // distance returns how far a phase is from watching.
-func distance(p Phase) int {
-	return slices.Index([]Phase{Stopped, Watching, Streaming, Listing, Starting, BackingOff}, p)
+func distance(p reflector.Phase) int {
+	return slices.Index([]reflector.Phase{
+		reflector.Stopped, reflector.Watching, reflector.Streaming, reflector.Listing, reflector.Starting, reflector.BackingOff,
+	}, p)
 }
 
 // mergedStatus returns the status of two sources together.

@@ -1,38 +1,15 @@
 package kinglet
 
 import (
-	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/sink"
-	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
-)
-
-// Phase is what an informer is doing.
-type Phase = reflector.Phase
-
-// The phases.
-const (
-	Starting   = reflector.Starting
-	Listing    = reflector.Listing
-	Streaming  = reflector.Streaming
-	Watching   = reflector.Watching
-	BackingOff = reflector.BackingOff
-	Stopped    = reflector.Stopped
 )
 
 // Status is what is known of an informer at one moment: see package status.
 type Status = status.Informer
 
 type (
-	// OwnWritesStatus counts the program's own writes. Entries is how many keys have
-	// writes that reads include and the store does not show yet, and Oldest is when the
-	// oldest of them was recorded. Confirmed writes were in reads until the watch
-	// reached them; Late ones were recorded after the watch, or a later write, had
-	// passed them. Expired writes were not confirmed within two minutes, or were one
-	// too many; Dropped ones ended with a new epoch of the server's versions. Each
-	// Expired or Dropped write was reported as an *UnconfirmedWriteError.
-	OwnWritesStatus = own.Status
 	// Quarantined is a Key whose latest version could not be stored: Err is the
 	// *ItemError, which has the stage and the reason, and Since when that version
 	// arrived. Stale is true if the store holds an earlier, good version.

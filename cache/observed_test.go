@@ -22,6 +22,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/reflector"
 )
 
 // onePod lists a pod, and watches in silence; list fails with err if it returns one.
@@ -64,13 +65,13 @@ func TestObservedShowsWhatRunsAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := NewSharedIndexInformerWithOptions(onePod(well), &corev1.Pod{}, SharedIndexInformerOptions{ObjectDescription: "shared"})
 		_, controller := NewInformerWithOptions(InformerOptions{ListerWatcher: onePod(well), ObjectType: &corev1.Pod{}, Handler: ResourceEventHandlerFuncs{}})
-		reflector := NewReflectorWithOptions(onePod(well), &corev1.Pod{}, NewStore(MetaNamespaceKeyFunc), ReflectorOptions{TypeDescription: "reflected"})
+		one := NewReflectorWithOptions(onePod(well), &corev1.Pod{}, NewStore(MetaNamespaceKeyFunc), ReflectorOptions{TypeDescription: "reflected"})
 		if got := names(); got != "" {
 			t.Errorf("before they run there are %s", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		for _, run := range []func(context.Context){informer.RunWithContext, controller.RunWithContext, reflector.RunWithContext} {
+		for _, run := range []func(context.Context){informer.RunWithContext, controller.RunWithContext, one.RunWithContext} {
 			running.Go(func() { run(ctx) })
 			synctest.Wait()
 		}
@@ -78,7 +79,7 @@ func TestObservedShowsWhatRunsAndNothingElse(t *testing.T) {
 			t.Errorf("there are %q, want %q", got, want)
 		}
 		for i, o := range Observed().Observed() {
-			if s := o.Status(); s.Phase != kinglet.Watching || !s.Synced || i < 2 && s.Objects != 1 {
+			if s := o.Status(); s.Phase != reflector.Watching || !s.Synced || i < 2 && s.Objects != 1 {
 				t.Errorf("%s: %+v", s.Name, s)
 			}
 			if inspectable, ok := o.(kinglet.Inspectable); ok != (i < 2) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/reflector"
 )
 
 // gate is open when runs may begin, and shut otherwise.
@@ -96,7 +97,7 @@ func (c *Controller[K]) warnOfInformersNotRun() {
 	defer c.mu.Unlock()
 	var names []string
 	for i := range c.inputs {
-		if in := &c.inputs[i]; !in.removed() && in.status().Phase == kinglet.Starting {
+		if in := &c.inputs[i]; !in.removed() && in.status().Phase == reflector.Starting {
 			names = append(names, in.name)
 		}
 	}
@@ -149,7 +150,7 @@ func (in *input) unsynced() string {
 	}
 	s := in.status()
 	switch {
-	case s.Phase == kinglet.Starting:
+	case s.Phase == reflector.Starting:
 		return fmt.Sprintf("the informer of %s has not been run", in.name)
 	case s.Synced:
 		return fmt.Sprintf("the initial objects of %s are being enqueued", in.name)

@@ -10,6 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/reflector"
 )
 
 // runSet runs a set until the function that it returns is called, which returns its
@@ -55,7 +56,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 			t.Fatal(err)
 		}
 		l.onRelease = func() {
-			if phase := inf.Status().Phase; phase != kinglet.Watching {
+			if phase := inf.Status().Phase; phase != reflector.Watching {
 				t.Errorf("the informer was %v when leadership was released", phase)
 			}
 		}
@@ -74,7 +75,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 		if !seen {
 			t.Error("the run under way did not read what came after the stop")
 		}
-		if phase := inf.Status().Phase; !l.isReleased() || phase != kinglet.Stopped {
+		if phase := inf.Status().Phase; !l.isReleased() || phase != reflector.Stopped {
 			t.Errorf("leadership was released: %v, the informer is %v", l.isReleased(), phase)
 		}
 	})

@@ -43,20 +43,20 @@
 //
 // # What lives here
 //
-//	newcache.go    NewCache, the cache's life, and what a Set shows of it
-//	settings.go    cache.Options as settings of a kind, and what they list and watch
-//	kinds.go       the kinds of the cache, by the form in which they are read
-//	holding.go     the informers of the cache, and what each holds
-//	namespaces.go  the namespaces of an informer at one time, and SetNamespaces
-//	front.go       the informer that programs receive, and its store: objects in the form of a kind
-//	full.go        whole objects for some, metadata for the others
-//	reader.go      Get and List, and the informers that they make
-//	select.go      which objects a list selects
-//	fill.go        objects, or copies of them, into what a caller reads into; plan.go and
-//	               plan_safe.go make the copiers
-//	view.go        reads by type, without copies
-//	queue.go       NewQueue, with its metrics and report in queuemetrics.go and
-//	               queuereport.go
+//	newcache.go      NewCache, the cache's life, and what a Set shows of it
+//	settings.go      cache.Options as settings of a kind, and what they list and watch
+//	kinds.go         the kinds of the cache, by the form in which they are read
+//	storage.go       the informers of the cache, and the objects of each
+//	namespaces.go    the namespaces of an informer at one time, and SetNamespaces
+//	kindinformer.go  the informer that programs receive, and its store: objects in the
+//	                 form of a kind
+//	full.go          whole objects for some, metadata for the others
+//	reader.go        Get and List, and the informers that they make
+//	select.go        which objects a list selects
+//	fill.go          objects, or copies of them, into what a caller reads into
+//	view.go          reads by type, without copies
+//	queue.go         NewQueue, with its metrics and report in queuemetrics.go and
+//	                 queuereport.go
 //
 //	client.go        NewClient
 //	clientoptout.go  writes that do not want to be recorded
@@ -64,6 +64,6 @@
 // # Locks
 //
 // Cache.mu guards the map of kinds. It is held while a kind is added or removed, but
-// not while a call waits for one. front.mu is locked after it, and before those of an
-// informer. Cache.turn is taken before both, to change the namespaces of informers.
+// not while a call waits for one. kindInformer.mu is locked after it, and before those of
+// an informer. Cache.turn is taken before both, to change the namespaces of informers.
 package ctrlruntime

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet/internal/wire/clone"
 )
 
 // filling hands out the objects of one read.
@@ -42,10 +44,10 @@ func (f *filling) copier(pointer reflect.Type) copier {
 }
 
 // object fills out with the held object, or with a copy of it with apiVersion and kind.
-func (f *filling) object(out client.Object, held any, ns string) error {
-	obj, ok := held.(client.Object)
+func (f *filling) object(out client.Object, stored any, ns string) error {
+	obj, ok := stored.(client.Object)
 	if !ok {
-		return fmt.Errorf("cache contained %T, which is not an Object", held)
+		return fmt.Errorf("cache contained %T, which is not an Object", stored)
 	}
 	from, to := reflect.TypeOf(obj), reflect.TypeOf(out)
 	if from != to {
@@ -153,4 +155,12 @@ func copierOf(pointer reflect.Type) copier {
 // copyByObject copies a type that has no method but DeepCopyObject.
 func copyByObject(from, to client.Object) {
 	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from.DeepCopyObject()).Elem())
+}
+
+// newCopier returns the copier of a pointer's type: by a plan, if the type can have one.
+func newCopier(pointer reflect.Type) copier {
+	if plan := clone.Of(pointer); plan != nil {
+		return func(from, to client.Object) { plan.Copy(to, from) }
+	}
+	return copyByObject
 }

@@ -48,7 +48,7 @@ func (o Options) fullKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]
 
 // reducing returns a transform that calls another, which may be nil, and reduces the
 // objects that are not to be held whole to their metadata.
-func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.TransformFunc {
+func (h *storage) reducing(transform toolscache.TransformFunc) toolscache.TransformFunc {
 	if h.full == nil {
 		return transform
 	}
@@ -59,13 +59,13 @@ func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.Transf
 			return nil, err
 		}
 		// The labels before the transform, which may change them.
-		held := full.Matches(labels.Set(m.GetLabels()))
+		stored := full.Matches(labels.Set(m.GetLabels()))
 		if transform != nil {
 			if obj, err = transform(obj); err != nil {
 				return nil, err
 			}
 		}
-		if held {
+		if stored {
 			return obj, nil
 		}
 		if m, err = meta.Accessor(obj); err != nil {
@@ -77,7 +77,7 @@ func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.Transf
 
 // showsMetadata reports whether what the kind holds can be shown as metadata: no
 // function has changed it that may do something else with metadata.
-func (h *holding) showsMetadata() bool {
+func (h *storage) showsMetadata() bool {
 	if h.full != nil {
 		return true
 	}
@@ -85,7 +85,7 @@ func (h *holding) showsMetadata() bool {
 }
 
 // transformed reports whether a namespace has a Transform.
-func (s *spaces) transformed() bool {
+func (s *namespaceSet) transformed() bool {
 	for _, config := range s.configs {
 		if config.Transform != nil {
 			return true
@@ -111,15 +111,15 @@ func (e *PartialError) Error() string {
 // only metadata is held. It ignores the field selector, because the fields are not
 // known.
 func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n int) {
-	if !k.front.hides {
+	if !k.kindInformer.hides {
 		return 0
 	}
 	all := snap.All()
 	if opts.Namespace != "" {
 		all = snap.Prefix(kinglet.Key{Namespace: opts.Namespace})
 	}
-	for held := range all {
-		m, is := held.(*metav1.PartialObjectMetadata)
+	for stored := range all {
+		m, is := stored.(*metav1.PartialObjectMetadata)
 		if is && (opts.LabelSelector == nil || opts.LabelSelector.Matches(labels.Set(m.Labels))) {
 			n++
 		}

@@ -15,13 +15,13 @@ import (
 )
 
 // kind is the objects of a Kubernetes kind in the form in which a program asks for
-// them. If they are held in another form, its front converts them: see front.go.
+// them. If they are held in another form, its kindInformer converts them: see kindinformer.go.
 type kind struct {
-	*holding
+	*storage
 	// apiVersion is gvk's.
-	apiVersion string
-	example    runtime.Object
-	front      *front
+	apiVersion   string
+	example      runtime.Object
+	kindInformer *kindInformer
 
 	// removed is guarded by Cache.mu.
 	removed bool
@@ -38,8 +38,8 @@ func (c *Cache) all() []*kind {
 	return all
 }
 
-// held returns a kind if the cache has it, and whether the cache has started.
-func (c *Cache) held(gvk schema.GroupVersionKind, f form) (k *kind, started bool) {
+// existing returns a kind if the cache has it, and whether the cache has started.
+func (c *Cache) existing(gvk schema.GroupVersionKind, f form) (k *kind, started bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.kinds[f][gvk], c.ctx != nil
@@ -48,7 +48,7 @@ func (c *Cache) held(gvk schema.GroupVersionKind, f form) (k *kind, started bool
 // kindOf returns a kind, and makes it if the cache does not have it. made is as in
 // makeKind.
 func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
-	if k, started = c.held(gvk, f); k != nil {
+	if k, started = c.existing(gvk, f); k != nil {
 		return k, started, false, nil
 	}
 	return c.makeKind(gvk, f)
@@ -65,11 +65,11 @@ func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started,
 		c.mu.RLock()
 		host, generation := c.hostLocked(gvk, f), c.generations[gvk]
 		c.mu.RUnlock()
-		var h *holding
+		var h *storage
 		if host == nil {
 			// The server may have to be asked for the definition; other callers do not
 			// wait for that.
-			if h, err = c.newHolding(gvk, c.heldAs(gvk, f)); err != nil {
+			if h, err = c.newStorage(gvk, c.storedAs(gvk, f)); err != nil {
 				return nil, false, false, err
 			}
 			h.generation = generation
@@ -80,9 +80,9 @@ func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started,
 	}
 }
 
-// addKind adds a kind. It uses an existing holding, or else h, which may be nil. k is
-// nil if there is no holding, or if the settings have changed since h was made.
-func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Object, h *holding) (k *kind, started, made bool, err error) {
+// addKind adds a kind. It uses an existing storage, or else h, which may be nil. k is
+// nil if there is no storage, or if the settings have changed since h was made.
+func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Object, h *storage) (k *kind, started, made bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if had := c.kinds[f][gvk]; had != nil {
@@ -99,7 +99,7 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 			return nil, false, false, err
 		}
 	}
-	k = &kind{holding: host, apiVersion: gvk.GroupVersion().String(), example: example, front: newFront(host, f)}
+	k = &kind{storage: host, apiVersion: gvk.GroupVersion().String(), example: example, kindInformer: newKindInformer(host, f)}
 	host.kinds++
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)
@@ -115,26 +115,26 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 	return k, c.ctx != nil, made, nil
 }
 
-// hostLocked returns the holding that a kind can read, or nil.
-func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *holding {
+// hostLocked returns the storage that a kind can read, or nil.
+func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *storage {
 	if f != metadataOnly {
 		// The informer of f may have been removed while a metadata informer still reads
-		// its holding.
+		// its storage.
 		if k := c.kinds[metadataOnly][gvk]; k != nil && k.form == f {
-			return k.holding
+			return k.storage
 		}
 		return nil
 	}
 	for _, other := range []form{structured, untyped} {
 		if k := c.kinds[other][gvk]; k != nil && k.showsMetadata() {
-			return k.holding
+			return k.storage
 		}
 	}
 	return nil
 }
 
-// heldAs returns the form in which a kind is held that a program asks for in form f.
-func (c *Cache) heldAs(gvk schema.GroupVersionKind, f form) form {
+// storedAs returns the form in which a kind is held that a program asks for in form f.
+func (c *Cache) storedAs(gvk schema.GroupVersionKind, f form) form {
 	if full, ok := c.full[gvk]; ok && f == metadataOnly {
 		return full.form
 	}
@@ -145,14 +145,14 @@ func (c *Cache) heldAs(gvk schema.GroupVersionKind, f form) form {
 // the metadata of a kind before the kind.
 func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
 	k, m := c.kinds[f][gvk], c.kinds[metadataOnly][gvk]
-	if f == metadataOnly || m == nil || m.holding == k.holding || !k.showsMetadata() {
+	if f == metadataOnly || m == nil || m.storage == k.storage || !k.showsMetadata() {
 		return
 	}
 	logf.Log.WithName("kinglet").Info("The metadata of a kind was asked for before the kind, and has an informer of its own; ask for the kind first, or name it in ctrlruntime.Options.Full",
 		"kind", describe(gvk, f))
 }
 
-// remove removes a kind, and stops its holding if no other kind reads it.
+// remove removes a kind, and stops its storage if no other kind reads it.
 func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	default:
 		close(k.ended)
 	}
-	k.front.close()
+	k.kindInformer.close()
 }
 
 // wait blocks until all objects have been listed and the informer has synced. The

@@ -77,22 +77,22 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	}
 	defer c.endTurn()
 	before := c.settings.setNamespaces(gvk, maps.Clone(namespaces))
-	changes, err := c.nextSpaces(gvk)
+	changes, err := c.nextNamespaceSets(gvk)
 	if err != nil {
 		c.settings.setNamespaces(gvk, before)
-		c.holdingsOf(gvk) // holdings that were made with the refused settings are made again
+		c.storagesOf(gvk) // storages that were made with the refused settings are made again
 		return err
 	}
 	var errs []error
 	for _, change := range changes {
-		if err := change.holding.change(change.next); !c.unused(change.holding) {
+		if err := change.storage.change(change.next); !c.unused(change.storage) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// takeTurn waits for the turn to change the spaces of holdings.
+// takeTurn waits for the turn to change the namespaces of storages.
 func (c *Cache) takeTurn(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -104,64 +104,64 @@ func (c *Cache) takeTurn(ctx context.Context) error {
 
 func (c *Cache) endTurn() { <-c.turn }
 
-// spacesChange is a holding with its next spaces.
-type spacesChange struct {
-	holding *holding
-	next    *spaces
+// namespacesChange is a storage with its next namespaces.
+type namespacesChange struct {
+	storage *storage
+	next    *namespaceSet
 }
 
-// nextSpaces makes the next spaces of a kind's holdings from its settings. A holding
+// nextNamespaceSets makes the next namespaces of a kind's storages from its settings. A storage
 // that is being made at that moment has to be made again.
-func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange, err error) {
-	for _, h := range c.holdingsOf(gvk) {
+func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namespacesChange, err error) {
+	for _, h := range c.storagesOf(gvk) {
 		before := h.now.Load()
-		next, err := c.newSpaces(h, before)
+		next, err := c.newNamespaceSet(h, before)
 		if err != nil {
 			return nil, err
 		}
 		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && h.full == nil {
 			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
 		}
-		changes = append(changes, spacesChange{h, next})
+		changes = append(changes, namespacesChange{h, next})
 	}
 	return changes, nil
 }
 
-// holdingsOf returns the holdings of a kind. Those that are being made at that moment
+// storagesOf returns the storages of a kind. Those that are being made at that moment
 // have to be made again.
-func (c *Cache) holdingsOf(gvk schema.GroupVersionKind) (all []*holding) {
+func (c *Cache) storagesOf(gvk schema.GroupVersionKind) (all []*storage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generations[gvk]++
-	seen := map[*holding]bool{}
+	seen := map[*storage]bool{}
 	for _, kinds := range c.kinds {
-		if k := kinds[gvk]; k != nil && !seen[k.holding] {
-			seen[k.holding] = true
+		if k := kinds[gvk]; k != nil && !seen[k.storage] {
+			seen[k.storage] = true
 			k.generation = c.generations[gvk]
-			all = append(all, k.holding)
+			all = append(all, k.storage)
 		}
 	}
 	return all
 }
 
-// metadataOf reports whether a holding is shown as metadata.
-func (c *Cache) metadataOf(h *holding) bool {
+// metadataOf reports whether a storage is shown as metadata.
+func (c *Cache) metadataOf(h *storage) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	m := c.kinds[metadataOnly][h.gvk]
-	return m != nil && m.holding == h
+	return m != nil && m.storage == h
 }
 
-// unused reports whether a holding has ended because no kind reads it any more.
-func (c *Cache) unused(h *holding) bool {
+// unused reports whether a storage has ended because no kind reads it any more.
+func (c *Cache) unused(h *storage) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return h.kinds == 0
 }
 
-// change gives the informer other scopes. Reads use the next spaces from the start, so
+// change gives the informer other scopes. Reads use the next namespaces from the start, so
 // that they never look for what the informer no longer holds.
-func (h *holding) change(next *spaces) error {
+func (h *storage) change(next *namespaceSet) error {
 	before := h.now.Swap(next)
 	close(before.replaced)
 	err := h.informer.SetScopes(next.inOrder()...)
@@ -169,8 +169,8 @@ func (h *holding) change(next *spaces) error {
 	return err
 }
 
-// keeps returns the source of a namespace if it is the same in the next spaces.
-func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWatcher, ok bool) {
+// keeps returns the source of a namespace if it is the same in the next namespaces.
+func (s *namespaceSet) keeps(ns string, next *namespaceSet) (had kingletcache.ScopedListerWatcher, ok bool) {
 	if s == nil {
 		return had, false
 	}
@@ -204,19 +204,19 @@ func sameNames(a, b map[string]*cache.Config) bool {
 	return maps.EqualFunc(a, b, func(*cache.Config, *cache.Config) bool { return true })
 }
 
-// spaces are the namespaces of a holding at one time, with their settings. They are not
+// namespaceSet has the namespaces of a storage at one time, with their settings. They are not
 // changed, but replaced.
-type spaces struct {
+type namespaceSet struct {
 	kindSettings
 	// scopes are the informer's scopes, by namespace.
 	scopes map[string]kingletcache.ScopedListerWatcher
-	// kept are the channels of listed that are taken over from the previous spaces.
+	// kept are the channels of listed that are taken over from the previous namespaces.
 	kept map[string]<-chan struct{}
 	// applied is closed when the informer has the scopes, and listed is set. A channel
 	// of listed is closed when the objects of its namespace have been listed.
 	applied chan struct{}
 	listed  map[string]<-chan struct{}
-	// replaced is closed when there are other spaces.
+	// replaced is closed when there are other namespaces.
 	replaced chan struct{}
 	// all is set once everything has been listed.
 	all atomic.Bool
@@ -224,7 +224,7 @@ type spaces struct {
 
 // settings returns the settings of a namespace. known is false if its objects are not
 // held.
-func (s *spaces) settings(ns string) (id string, config *cache.Config, known bool) {
+func (s *namespaceSet) settings(ns string) (id string, config *cache.Config, known bool) {
 	if config, ok := s.configs[ns]; ok {
 		return ns, config, true
 	}
@@ -235,7 +235,7 @@ func (s *spaces) settings(ns string) (id string, config *cache.Config, known boo
 }
 
 // scope returns the part of the store that the settings under ns apply to.
-func (s *spaces) scope(ns string) kinglet.Scope {
+func (s *namespaceSet) scope(ns string) kinglet.Scope {
 	if ns != metav1.NamespaceAll {
 		return kinglet.NamespaceScope(ns)
 	}
@@ -250,7 +250,7 @@ func (s *spaces) scope(ns string) kinglet.Scope {
 }
 
 // inOrder returns the scopes in the order of their IDs.
-func (s *spaces) inOrder() []kingletcache.ScopedListerWatcher {
+func (s *namespaceSet) inOrder() []kingletcache.ScopedListerWatcher {
 	var scopes []kingletcache.ScopedListerWatcher
 	for _, id := range slices.Sorted(maps.Keys(s.scopes)) {
 		scopes = append(scopes, s.scopes[id])
@@ -258,7 +258,7 @@ func (s *spaces) inOrder() []kingletcache.ScopedListerWatcher {
 	return scopes
 }
 
-// errReplaced means that the spaces that a read waited for have been replaced.
+// errReplaced means that the namespaces that a read waited for have been replaced.
 var errReplaced = errors.New("the namespaces of the kind have changed")
 
 // UnlistableError reports a read of a kind that the server does not list: it has
@@ -280,10 +280,10 @@ func (e *UnlistableError) Error() string {
 }
 
 // listedIn blocks until the objects of a namespace have been listed or, with
-// metav1.NamespaceAll, those of all namespaces. The error is errReplaced if the spaces
+// metav1.NamespaceAll, those of all namespaces. The error is errReplaced if the namespaces
 // are replaced meanwhile. For a read, it is a *UnlistableError if the server does not
 // list the kind.
-func (h *holding) listedIn(ctx context.Context, s *spaces, ns string, forRead bool) error {
+func (h *storage) listedIn(ctx context.Context, s *namespaceSet, ns string, forRead bool) error {
 	if s.all.Load() {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (h *holding) listedIn(ctx context.Context, s *spaces, ns string, forRead bo
 }
 
 // listedUnder blocks until the scope of an ID has been listed.
-func (h *holding) listedUnder(ctx context.Context, s *spaces, id string, forRead bool) error {
+func (h *storage) listedUnder(ctx context.Context, s *namespaceSet, id string, forRead bool) error {
 	listed, kept := s.kept[id]
 	if !kept {
 		if err := h.await(ctx, s, id, s.applied, forRead); err != nil {
@@ -314,7 +314,7 @@ func (h *holding) listedUnder(ctx context.Context, s *spaces, id string, forRead
 // lookEvery is how often a read that waits looks whether the server refuses the list.
 const lookEvery = 100 * time.Millisecond
 
-func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan struct{}, forRead bool) error {
+func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-chan struct{}, forRead bool) error {
 	select {
 	case <-done:
 		return nil
@@ -359,7 +359,7 @@ func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan s
 // refused returns a *UnlistableError if the server has refused the last two lists of a
 // scope, and nil otherwise. One refusal may be from a server that does not know a new
 // definition yet, and a 403 may be followed by a grant.
-func (h *holding) refused(id string) error {
+func (h *storage) refused(id string) error {
 	st, ok := h.informer.Kinglet().SourceStatus(id)
 	if !ok {
 		st = h.informer.Kinglet().Status().Status
@@ -376,7 +376,7 @@ func (h *holding) refused(id string) error {
 }
 
 // unlisted returns the error of a wait that ended before a list did.
-func (h *holding) unlisted(reason error) *kinglet.NotSyncedError {
+func (h *storage) unlisted(reason error) *kinglet.NotSyncedError {
 	st := h.informer.Status()
 	return &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
 }

@@ -151,7 +151,7 @@ type Cache struct {
 	implicit bool
 	// full are the entries of Options.Full.
 	full map[schema.GroupVersionKind]fullKind
-	// turn is full while a call changes the spaces of holdings.
+	// turn is full while a call changes the namespaces of storages.
 	turn chan struct{}
 	// own records what clients of NewClient write.
 	own kinglet.OwnWrites
@@ -197,15 +197,15 @@ func (c *Cache) begin(ctx context.Context) error {
 	c.ctx = ctx
 	for _, kinds := range c.kinds {
 		for _, k := range kinds {
-			c.runLocked(k.holding)
+			c.runLocked(k.storage)
 		}
 	}
 	close(c.started)
 	return nil
 }
 
-// runLocked starts the informer of a holding, unless it has been started.
-func (c *Cache) runLocked(h *holding) {
+// runLocked starts the informer of a storage, unless it has been started.
+func (c *Cache) runLocked(h *storage) {
 	if c.stopped || h.stop != nil {
 		return
 	}
@@ -289,7 +289,7 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 			return nil, err
 		}
 	}
-	return k.front, nil
+	return k.kindInformer, nil
 }
 
 // RemoveInformer stops the informer of obj's kind and form, and forgets it: the next
@@ -319,8 +319,8 @@ func (c *Cache) IndexField(ctx context.Context, obj client.Object, field string,
 	return nil
 }
 
-// showLocked makes Options.Set show the informer of a holding. c.mu is held.
-func (c *Cache) showLocked(h *holding) {
+// showLocked makes Options.Set show the informer of a storage. c.mu is held.
+func (c *Cache) showLocked(h *storage) {
 	h.hide = func() {}
 	if c.options.Set != nil && !c.stopped {
 		h.hide = c.options.Set.Observe(h.informer.Kinglet())
@@ -335,10 +335,10 @@ func Status(c cache.Cache) ([]kinglet.Status, error) {
 		return nil, &ForeignCacheError{Cache: c}
 	}
 	var all []kinglet.Status
-	seen := map[*holding]bool{}
+	seen := map[*storage]bool{}
 	for _, k := range ours.all() {
-		if !seen[k.holding] {
-			seen[k.holding] = true
+		if !seen[k.storage] {
+			seen[k.storage] = true
 			all = append(all, k.informer.Kinglet().Status())
 		}
 	}

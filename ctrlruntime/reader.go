@@ -39,7 +39,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	get.ApplyOptions(opts)
 	var obj any
 	var ok bool
-	in := func(s *spaces) (string, error) {
+	in := func(s *namespaceSet) (string, error) {
 		if !s.namespaced {
 			key.Namespace = metav1.NamespaceAll
 		}
@@ -48,7 +48,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 		}
 		return key.Namespace, nil
 	}
-	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, _ *spaces) error {
+	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, _ *namespaceSet) error {
 		at := kinglet.Key{Namespace: key.Namespace, Name: key.Name}
 		inf := k.informer.Kinglet()
 		if inf.OwnWritesUnsure() && !optedOut(&get) {
@@ -65,7 +65,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	if obj, ok = k.front.shown(obj); !ok {
+	if obj, ok = k.kindInformer.converted(obj); !ok {
 		return c.readLive(ctx, k, key, out)
 	}
 	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
@@ -75,8 +75,8 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 // read calls from with a kind whose objects have been listed, in the namespace that in
 // returns. If the namespaces change meanwhile, read starts over, so that the last call
 // of from sees what is held of the namespace throughout.
-func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*spaces) (string, error), from func(*kind, *spaces) error) (*kind, error) {
-	k, started := c.held(gvk, f)
+func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*namespaceSet) (string, error), from func(*kind, *namespaceSet) error) (*kind, error) {
+	k, started := c.existing(gvk, f)
 	if k == nil && !c.implicit {
 		return nil, &cache.ErrResourceNotCached{GVK: gvk}
 	}
@@ -142,7 +142,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	var list client.ListOptions
 	list.ApplyOptions(opts)
-	in := func(s *spaces) (string, error) {
+	in := func(s *namespaceSet) (string, error) {
 		if s.restricted && list.Continue != "" {
 			return "", errContinue
 		}
@@ -156,7 +156,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	}
 	var snap kinglet.Snapshot[any]
 	var version string
-	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, s *spaces) error {
+	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, s *namespaceSet) error {
 		inf := k.informer.Kinglet()
 		if inf.OwnWritesUnsure() && !optedOut(&list) {
 			at := kinglet.Key{Namespace: list.Namespace}
@@ -183,23 +183,23 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	}
 	var objs []client.Object
 	partial := 0
-	for held := range found {
+	for stored := range found {
 		if list.Limit > 0 && int64(len(objs)) >= list.Limit {
 			break
 		}
-		obj, ok := held.(client.Object)
+		obj, ok := stored.(client.Object)
 		if !ok {
-			return fmt.Errorf("cache contained %T, which is not an Object", held)
+			return fmt.Errorf("cache contained %T, which is not an Object", stored)
 		}
 		if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
 			continue
 		}
-		shown, ok := k.front.shown(obj)
+		converted, ok := k.kindInformer.converted(obj)
 		if !ok {
 			partial++
 			continue
 		}
-		objs = append(objs, shown.(client.Object))
+		objs = append(objs, converted.(client.Object))
 	}
 	if c.options.Implicit == RefuseImplicit {
 		if list.FieldSelector != nil {
@@ -221,7 +221,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 var errContinue = errors.New("continue list option is not supported by the cache")
 
 // version returns the resource version of the objects of a namespace, or of all of them.
-func (s *spaces) version(snap kinglet.Snapshot[any], ns string) string {
+func (s *namespaceSet) version(snap kinglet.Snapshot[any], ns string) string {
 	if id, _, known := s.settings(ns); known && (len(s.configs) == 1 || ns != metav1.NamespaceAll) {
 		return snap.ResourceVersion(id)
 	}

@@ -33,10 +33,10 @@ func indexValue(namespace, value string) string {
 // indexers returns the index of a field: each value, in the object's namespace and in
 // all namespaces.
 func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
-	return toolscache.Indexers{indexName(field): func(held any) ([]string, error) {
-		obj, ok := held.(client.Object)
+	return toolscache.Indexers{indexName(field): func(stored any) ([]string, error) {
+		obj, ok := stored.(client.Object)
 		if !ok {
-			return nil, fmt.Errorf("%T is no client.Object", held)
+			return nil, fmt.Errorf("%T is no client.Object", stored)
 		}
 		ns, raw := obj.GetNamespace(), extract(obj)
 		values := make([]string, 0, 2*len(raw))
@@ -91,7 +91,7 @@ func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.I
 	}
 	matches := make([]kinglet.IndexMatch, len(requirements))
 	for i, r := range requirements {
-		matches[i] = kinglet.IndexMatch{Index: k.front.indexName(indexName(r.Field)), Value: indexValue(namespace, r.Value)}
+		matches[i] = kinglet.IndexMatch{Index: k.kindInformer.indexName(indexName(r.Field)), Value: indexValue(namespace, r.Value)}
 	}
 	return matches, nil
 }

@@ -65,19 +65,19 @@ func (v *View[T]) WaitSynced(ctx context.Context) error { return v.kind.wait(ctx
 // whole objects are held. For a cluster-scoped object, the namespace of key must be
 // empty.
 func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
-	held, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
-	return shownAs[T](v.kind, held, ok)
+	stored, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	return convertedAs[T](v.kind, stored, ok)
 }
 
-// shownAs returns an object in the form of a kind, if it is held.
-func shownAs[T client.Object](k *kind, held any, ok bool) (obj T, shown bool) {
+// convertedAs returns an object in the form of a kind, if it is held.
+func convertedAs[T client.Object](k *kind, stored any, ok bool) (obj T, converted bool) {
 	if ok {
-		held, ok = k.front.shown(held)
+		stored, ok = k.kindInformer.converted(stored)
 	}
 	if !ok {
 		return obj, false
 	}
-	return held.(T), true
+	return stored.(T), true
 }
 
 // List returns the objects that opts select: see Snapshot.List.
@@ -104,8 +104,8 @@ type Snapshot[T client.Object] struct {
 // whole objects are held. For a cluster-scoped object, the namespace of key must be
 // empty.
 func (s Snapshot[T]) Get(key client.ObjectKey) (T, bool) {
-	held, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
-	return shownAs[T](s.kind, held, ok)
+	stored, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	return convertedAs[T](s.kind, stored, ok)
 }
 
 // Len returns the number of objects, including those of which Options.Full holds only
@@ -134,12 +134,12 @@ func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	}
 	return func(yield func(T) bool) {
 		var n int64
-		for held := range found {
-			shown, ok := s.kind.front.shown(held)
+		for stored := range found {
+			converted, ok := s.kind.kindInformer.converted(stored)
 			if !ok {
 				continue
 			}
-			obj := shown.(T)
+			obj := converted.(T)
 			if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/own"
+	"github.com/kinglet-go/kinglet/internal/uniquename"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
@@ -37,10 +38,18 @@ type Informer struct {
 	// QuarantinedSince is since when there has been at least one such key; zero
 	// while there is none.
 	QuarantinedSince time.Time
-	// OwnWrites counts the outcomes of the writes that were recorded with
-	// Informer.Wrote and WroteDelete.
+	// OwnWrites counts the writes that were recorded with Informer.Wrote and WroteDelete.
+	// Entries is how many keys have writes that reads include and the store does not show
+	// yet, and Oldest is when the oldest of them was recorded. Confirmed writes were in
+	// reads until the watch reached them; Late ones were recorded after the watch, or a
+	// later write, had passed them. Expired writes were not confirmed within two minutes,
+	// or were one too many; Dropped ones ended with a new epoch of the server's versions.
+	// Each Expired or Dropped write was reported as an *UnconfirmedWriteError.
 	OwnWrites own.Status
-	// Consistency counts what consistency checks did.
+	// Consistency counts what consistency checks did: Checks begun, those NotChecked,
+	// Sweeps of the whole collection, objects Compared and Skipped, Differences, Relists;
+	// when the Last check ended, and why the last check that could compare nothing could
+	// not (LastNotChecked).
 	Consistency consistency.Status
 	// Mutations counts the writes into objects that MutationDetection reported.
 	Mutations uint64
@@ -87,3 +96,47 @@ func (s Stage) String() string {
 
 // StageCounts are counted by Stage.
 type StageCounts [stages]uint64
+
+// StaleSince reports since when reads may be older than what the server has, and
+// whether they may: while requests fail or the store may differ, and while a watch is silent for longer than the server's bookmark
+// interval. A quiet watch of a server that sends no bookmarks proves nothing, and
+// counts as fresh. So does a list that is under way, for a minute. After a stop,
+// reads are stale.
+func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
+	switch {
+	case !i.Synced:
+		return time.Time{}, false // there is nothing to be stale
+	case i.Phase == reflector.Stopped:
+		return i.Since, true
+	case i.failing():
+		return i.failedSince(), true
+	case i.Degraded:
+		return i.LastErrorTime, true
+	case i.Phase != reflector.Watching:
+		return i.Since, now.Sub(i.Since) > longList
+	case i.BookmarkInterval > 0 && now.Sub(i.LastContact) > i.BookmarkInterval+lateBookmark:
+		return i.LastContact, true
+	}
+	return time.Time{}, false
+}
+
+// Names returns a unique name for each informer: if several are named pods, the
+// second is pods#2, the third pods#3. Metrics have the same names.
+func Names(informers []Informer) []string {
+	var given uniquename.Names
+	names := make([]string, len(informers))
+	for i := range informers {
+		names[i] = given.Of(informers[i].Name)
+	}
+	return names
+}
+
+// ControllerNames is Names for controllers.
+func ControllerNames(controllers []Controller) []string {
+	var given uniquename.Names
+	names := make([]string, len(controllers))
+	for i := range controllers {
+		names[i] = given.Of(controllers[i].Name)
+	}
+	return names
+}

@@ -17,13 +17,13 @@
 //	write.go, replace.go          what a write does
 //	read.go, snapshot.go, span.go Reader, of the store and of one version
 //	handover.go                   how versions pass from writer to readers
-//	blocks.go, freeslots.go       slot → object, and slots to use again
+//	blocks.go, freeslots.go       slot → object, sets of slots, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions
 //	fingerprint.go                the hash that identifies a key in it
 //	node.go, tree.go              slots in key order, a B+tree
 //	front.go, keybytes.go         what a node keeps of keys, and their order
 //	bulk.go, treebuilder.go,      what a Replace rebuilds
-//	indexerbulk.go, slotbits.go
+//	indexerbulk.go
 //	indexer.go, valuetrie.go,     value → slots, and for the writer
 //	slotset.go                    slot → values
 //	check.go                      the consistency checker

@@ -10,9 +10,8 @@
 //	options.go      Options, and what a check reports
 //	errors.go       the differences that it finds, and why it could not check
 //	checker.go      when a check runs, what it requests, and how it acts on findings
-//	sweep.go        where the next check continues
 //	comparison.go   one page against the store, without I/O
-//	cursor.go       the server's order of keys
+//	cursor.go       the server's order of keys, and where the next check continues
 //
 // # Locks
 //

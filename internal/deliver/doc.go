@@ -25,7 +25,7 @@
 // A write to the store that goes around the hub reaches no handler. The changes
 // that follow treat an object that was removed in this way as if it were still
 // there (store.Batch.Reported), so that handlers that have received it learn of its
-// end. A handler that began later has not, and gets other changes (byhand.go).
+// end. A handler that began later has not, and gets other changes (replay.go).
 //
 // # Guarantees
 //

@@ -30,7 +30,9 @@ type queue[T any] struct {
 	// Invariant: every slot is on the list from head or on the one from free.
 	head, tail, free int32
 	n                int
-	// index finds the newest record of a key, if indexed. It is empty otherwise.
+	// index finds the newest record of a key, if indexed. It is not kept in step with
+	// records that leave, since most keys come again: it also has numbers of slots that
+	// are free or another key's now, of at most twice as many keys as there are slots.
 	index   map[store.Key]int32
 	indexed bool
 
@@ -53,53 +55,46 @@ func newQueue[T any](opts HandlerOptions) queue[T] {
 	return q
 }
 
-// find returns the slot of the newest record of key, or none. Up to fewRecords it
-// compares with all of them, which are one or two for a handler that keeps up.
-func (q *queue[T]) find(key *store.Key) int32 {
+// find returns the slot of the newest record of key. If there is none, and pending is
+// false, it returns the slot that the key had before, or none. Up to fewRecords it
+// compares with all records, which are one or two for a handler that keeps up.
+func (q *queue[T]) find(key *store.Key) (i int32, pending bool) {
 	if q.indexed {
-		if i, ok := q.index[*key]; ok {
-			return i
+		i, ok := q.index[*key]
+		if !ok {
+			return none, false
 		}
-		return none
+		return i, q.slots[i].form != nothing && q.slots[i].key == *key
 	}
 	// From the end, so that the newest record of a key comes first.
 	for i := q.tail; i != none; i = q.slots[i].prev {
 		if q.slots[i].key == *key {
-			return i
+			return i, true
 		}
 	}
-	return none
+	return none, false
 }
 
 // enter makes lookups find the record in slot i, the last of the queue.
 func (q *queue[T]) enter(i int32) {
-	if q.indexed {
-		q.index[q.slots[i].key] = i
+	if !q.indexed && q.n <= fewRecords {
 		return
 	}
-	if q.n <= fewRecords {
-		return
-	}
-	q.indexed = true
 	if q.index == nil {
 		q.index = make(map[store.Key]int32, 2*fewRecords)
 	}
+	full := len(q.index) >= 2*max(len(q.slots), fewRecords)
+	if full {
+		clear(q.index)
+	}
+	if q.indexed && !full {
+		q.index[q.slots[i].key] = i
+		return
+	}
+	q.indexed = true
 	for i := q.head; i != none; i = q.slots[i].next { // the newest of a key comes last
 		q.index[q.slots[i].key] = i
 	}
-}
-
-// leave removes the record in slot i from the index. An older record of a key, of which
-// there are none unless each change has its own, is not in it.
-func (q *queue[T]) leave(i int32) {
-	if !q.indexed {
-		return
-	}
-	if key := &q.slots[i].key; !q.every || q.index[*key] == i {
-		delete(q.index, *key)
-	}
-	// Without its last record the index is empty, and few records follow.
-	q.indexed = q.n > 1
 }
 
 // len returns the number of records.
@@ -107,7 +102,8 @@ func (q *queue[T]) len() int { return q.n }
 
 // has reports whether something is pending for key.
 func (q *queue[T]) has(key store.Key) bool {
-	return q.find(&key) != none
+	_, pending := q.find(&key)
+	return pending
 }
 
 // through returns the version through which nothing is pending: the version before
@@ -136,15 +132,15 @@ func (q *queue[T]) grow(n int) {
 // collection's version before it. It returns false if there is no room, which happens
 // only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
-	older := q.find(&c.Key)
-	if older != none {
-		r := &q.slots[older].record
+	had, pending := q.find(&c.Key)
+	if pending {
+		r := &q.slots[had].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
-			had := r.changes()
+			changes := r.changes()
 			r.fold(c)
-			q.folded += uint64(had + 1 - r.changes())
+			q.folded += uint64(changes + 1 - r.changes())
 			if r.form == nothing {
-				q.drop(older)
+				q.drop(had)
 			}
 			return true
 		}
@@ -152,23 +148,27 @@ func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
 	if q.stop && q.n >= q.bound {
 		return false
 	}
-	i := q.append()
+	i := q.append(had)
 	r := &q.slots[i].record
 	r.key, r.before = c.Key, before
 	r.fold(c)
 	q.slots[i].at = at
-	q.enter(i)
+	if i != had {
+		q.enter(i)
+	}
 	return true
 }
 
-// append links an empty slot at the end.
-func (q *queue[T]) append() int32 {
-	i := q.free
-	if i != none {
-		q.free = q.slots[i].next
-	} else {
+// append links an empty slot at the end: this one if it is free.
+func (q *queue[T]) append(i int32) int32 {
+	if i == none || q.slots[i].form != nothing {
+		i = q.free
+	}
+	if i == none {
 		i = int32(len(q.slots))
 		q.slots = append(q.slots, slot[T]{})
+	} else {
+		q.unlink(i, &q.free, nil)
 	}
 	s := &q.slots[i]
 	s.prev, s.next = q.tail, none
@@ -184,21 +184,32 @@ func (q *queue[T]) append() int32 {
 
 // drop forgets the record in slot i.
 func (q *queue[T]) drop(i int32) {
+	q.unlink(i, &q.head, &q.tail)
+	q.slots[i] = slot[T]{next: q.free, prev: none}
+	if q.free != none {
+		q.slots[q.free].prev = i
+	}
+	q.free = i
+	q.n--
+	if q.n == 0 {
+		q.indexed = false // few records follow
+	}
+}
+
+// unlink takes slot i off the list from first to last, or off that of free slots, which
+// has no last.
+func (q *queue[T]) unlink(i int32, first, last *int32) {
 	s := &q.slots[i]
-	q.leave(i)
 	if s.prev != none {
 		q.slots[s.prev].next = s.next
 	} else {
-		q.head = s.next
+		*first = s.next
 	}
 	if s.next != none {
 		q.slots[s.next].prev = s.prev
-	} else {
-		q.tail = s.prev
+	} else if last != nil {
+		*last = s.prev
 	}
-	*s = slot[T]{next: q.free}
-	q.free = i
-	q.n--
 }
 
 // take moves records to dst, which is empty, as the changes they amount to: at
@@ -229,8 +240,8 @@ func (q *queue[T]) foldInto(c store.Change[T]) (_ store.Change[T], ok bool) {
 	if q.every {
 		return c, true
 	}
-	i := q.find(&c.Key)
-	if i == none {
+	i, pending := q.find(&c.Key)
+	if !pending {
 		return c, true
 	}
 	r := &q.slots[i].record

@@ -268,8 +268,22 @@ func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
 		}
 		present[k] = !present[k]
 		q.push(&c, "", 1)
-		if q.len() > keys || len(q.slots) > keys || q.indexed && len(q.index) != q.len() {
+		if q.len() > keys || len(q.slots) > keys || len(q.index) > keys {
 			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), len(q.index))
+		}
+	}
+}
+
+func TestQueueRemembersTheSlotsOfAtMostTwiceAsManyKeysAsItHasSlots(t *testing.T) {
+	q := newQueue[int](HandlerOptions{})
+	const pending = 100
+	for v := range 10_000 { // each is another key
+		q.push(&change{Key: store.Key{Name: strconv.Itoa(v)}, Type: store.Added, New: v}, "", 1)
+		if v >= pending {
+			q.take(nil, 1)
+		}
+		if slots := len(q.slots); slots > pending+1 || len(q.index) > max(2*slots, 2*fewRecords) {
+			t.Fatalf("after %d keys: %d slots, %d keys", v+1, slots, len(q.index))
 		}
 	}
 }

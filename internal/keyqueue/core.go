@@ -8,14 +8,15 @@ import (
 // core decides what a key does next. It has no lock, no goroutine and no clock:
 // each method is told the time, in nanoseconds that never go back.
 //
-// Invariant: each record is in one heap, by its state: waiting, queued (unless there
-// is an order), failed, or none (Running, Again).
+// Invariant: each record is in one collection, by its state: waiting, queued (unless
+// there is an order), failed, or none (Running, Again).
 type core[K comparable] struct {
 	records peakMap[K, *record[K]]
 	// free are records to use again.
 	free []*record[K]
 
-	waiting, queued, failed byTime[K]
+	waiting, failed byTime[K]
+	queued          queued[K]
 	// order replaces the heap of queued keys if it is not nil.
 	order Order[K]
 	// atTheEnd is Options.AgainAtTheEnd, and headOf is Options.HeadStart.
@@ -25,7 +26,6 @@ type core[K comparable] struct {
 
 	// failures are those of the keys whose last run failed.
 	failures peakMap[*record[K], Failure]
-	arrivals arrivals[K]
 
 	// stamp is the last time of enqueueing, which rises with each, so that keys
 	// of equal head starts are served first in, first out.
@@ -171,7 +171,7 @@ func (c *core[K]) insert(key K) *record[K] {
 func (c *core[K]) forget(r *record[K]) {
 	c.succeeded(r)
 	c.records.delete(r.key)
-	*r = record[K]{}
+	*r = record[K]{arrived: r.arrived}
 	if len(c.free) < mostFree {
 		c.free = append(c.free, r)
 	}
@@ -220,8 +220,7 @@ func (c *core[K]) toQueue(now int64, r *record[K]) {
 		c.order.Push(r.key)
 		return
 	}
-	c.queued.push(r)
-	c.arrivals.add(now, r)
+	c.queued.push(now, r)
 }
 
 func (c *core[K]) wait(now int64, r *record[K], at int64) {
@@ -267,16 +266,15 @@ func (c *core[K]) lenQueued() int {
 	if c.order != nil {
 		return c.order.Len()
 	}
-	return len(c.queued)
+	return c.queued.len()
 }
 
 // take begins the run of the next key, and returns how long the key waited for it and
 // its priority; nil if there is no key.
 func (c *core[K]) take(now int64) (r *record[K], waited time.Duration, priority int) {
-	switch {
-	case c.order != nil:
+	if c.order != nil {
 		r = c.takeOrdered()
-	case len(c.queued) > 0:
+	} else {
 		r = c.queued.pop()
 	}
 	if r == nil {
@@ -285,7 +283,7 @@ func (c *core[K]) take(now int64) (r *record[K], waited time.Duration, priority 
 	c.running++
 	waited, priority = time.Duration(max(0, now-r.since)), c.priority(r)
 	r.state, r.since, r.at, r.rank = Running, now, never, 0
-	c.arrivals.trim(len(c.queued))
+	c.queued.trim()
 	if c.observer != nil {
 		c.observer.Taken(r.key, priority)
 	}
@@ -361,7 +359,7 @@ func (c *core[K]) cancel(key K) bool {
 		}
 		c.queued.remove(r)
 		r.state = 0
-		c.arrivals.trim(len(c.queued))
+		c.queued.trim()
 	default:
 		c.leaveHeap(r)
 	}

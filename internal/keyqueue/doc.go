@@ -29,7 +29,7 @@
 //
 // core.go has the rules, without lock, goroutine or clock; queue.go has the lock, the
 // waits and the timer, and status.go what can be seen. heap.go has what the rules keep
-// records in: a heap by time, a map that gives memory back, and the order of arrival.
+// records in: a heap by time, a map that gives memory back, and the queued keys.
 //
 // # Lock order
 //

@@ -80,47 +80,126 @@ func (m *peakMap[K, V]) delete(key K) {
 	}
 }
 
-// arrivals are the queued keys in the order in which they entered the queue, so that
-// the oldest is known whatever order they are served in. Some keys that have left the
-// queue are still in the list; their number is bounded by trim.
-type arrivals[K comparable] struct{ list []arrival[K] }
+// queued holds the keys in the queue. Keys with equal head starts are served in the
+// order in which they arrive, and need no heap: they are in line.
+type queued[K comparable] struct {
+	// arrivals are the keys in the order in which they entered the queue, so that the
+	// oldest is known whatever order they are served in. Some keys that have left the
+	// queue are still in the list; their number is bounded by trim.
+	arrivals []arrival[K]
+	// Invariant: the keys in line are among arrivals[next:], by rising times, of which
+	// last is the latest.
+	next, inLine int
+	last         int64
+	// outOfLine are those that arrived with an earlier time than a key in line.
+	outOfLine byTime[K]
+}
 
 type arrival[K comparable] struct {
-	record         *record[K]
-	since, entered int64
+	record  *record[K]
+	entered int64
+	number  uint16 // record.arrived
 }
 
-// queued reports whether the key has not left the queue since it arrived.
-func (a *arrival[K]) queued() bool { return a.record.state == Queued && a.record.since == a.since }
+// inLine is the index of a record that is in no heap.
+const inLine = -1
 
-func (a *arrivals[K]) add(now int64, r *record[K]) {
-	a.list = append(a.list, arrival[K]{r, r.since, now})
+// queued reports whether the key has not left the queue since it arrived. It is wrong for
+// a key that has arrived 65,536 times since: the key is served too early then, or the
+// oldest seems older.
+func (a *arrival[K]) queued() bool {
+	return a.record.state == Queued && a.record.arrived == a.number
 }
 
-// trim is called when a key has left the queue, with n left in it. Its cost is that of
-// the keys that have left since the last trim that did anything.
-func (a *arrivals[K]) trim(n int) {
-	if len(a.list) <= 2*n+64 {
+func (q *queued[K]) len() int { return q.inLine + len(q.outOfLine) }
+
+func (q *queued[K]) push(now int64, r *record[K]) {
+	r.arrived++
+	q.arrivals = append(q.arrivals, arrival[K]{r, now, r.arrived})
+	if q.inLine > 0 && r.at < q.last {
+		q.outOfLine.push(r)
 		return
 	}
-	queued := a.list[:0]
-	if cap(a.list) > leastPeak && n < cap(a.list)/8 {
-		queued = make([]arrival[K], 0, 2*n)
+	r.index, q.last = inLine, r.at
+	q.inLine++
+}
+
+// pop removes the key with the earliest time; nil if there is none. Once the key's
+// state is another, trim must be called.
+func (q *queued[K]) pop() *record[K] {
+	r := q.first()
+	if r == nil || q.outOfLine.next() < r.at {
+		if len(q.outOfLine) == 0 {
+			return nil
+		}
+		return q.outOfLine.pop()
 	}
-	for i := range a.list {
-		if a.list[i].queued() {
-			queued = append(queued, a.list[i])
+	q.inLine--
+	q.next++
+	return r
+}
+
+// first returns the first key in line, and makes next its place.
+func (q *queued[K]) first() *record[K] {
+	for q.inLine > 0 {
+		if a := &q.arrivals[q.next]; a.queued() && a.record.index == inLine {
+			return a.record
+		}
+		q.next++
+	}
+	return nil
+}
+
+// remove removes a key. Once its state is another, trim must be called.
+func (q *queued[K]) remove(r *record[K]) {
+	if r.index == inLine {
+		q.inLine--
+	} else {
+		q.outOfLine.remove(r)
+	}
+}
+
+// moved restores the order after a key's time has become earlier.
+func (q *queued[K]) moved(r *record[K]) {
+	if r.index == inLine {
+		q.inLine--
+		q.outOfLine.push(r)
+	} else {
+		q.outOfLine.moved(r)
+	}
+}
+
+// trim removes keys from arrivals that have left the queue, if they are more than
+// half. Its cost is theirs.
+func (q *queued[K]) trim() {
+	n := q.len()
+	if len(q.arrivals) <= 2*n+64 {
+		return
+	}
+	kept, next := q.arrivals[:0], 0
+	if cap(q.arrivals) > leastPeak && n < cap(q.arrivals)/8 {
+		kept = make([]arrival[K], 0, 2*n)
+	}
+	for i := range q.arrivals {
+		if i == q.next {
+			next = len(kept)
+		}
+		if q.arrivals[i].queued() {
+			kept = append(kept, q.arrivals[i])
 		}
 	}
-	clear(a.list[min(len(queued), len(a.list)):])
-	a.list = queued
+	if q.next == len(q.arrivals) {
+		next = len(kept)
+	}
+	clear(q.arrivals[min(len(kept), len(q.arrivals)):])
+	q.arrivals, q.next = kept, next
 }
 
 // oldest returns when the oldest key entered the queue.
-func (a *arrivals[K]) oldest() (entered int64, ok bool) {
-	for i := range a.list {
-		if a.list[i].queued() {
-			return a.list[i].entered, true
+func (q *queued[K]) oldest() (entered int64, ok bool) {
+	for i := range q.arrivals {
+		if q.arrivals[i].queued() {
+			return q.arrivals[i].entered, true
 		}
 	}
 	return 0, false

@@ -356,3 +356,26 @@ func TestMostFailuresHasThoseThatFailedMostOften(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A program's clock may stand still: the queue of package workqueue has none.
+func TestKeysThatHaveLeftTheQueueAreForgottenTogetherAlthoughNoTimePasses(t *testing.T) {
+	const keys, rounds = 1000, 20
+	var c core[int]
+	for key := range keys {
+		c.add(0, key, AddOptions{})
+	}
+	trims := 0
+	for range keys * rounds {
+		before := len(c.queued.arrivals)
+		r, _, _ := c.take(0)
+		if len(c.queued.arrivals) < before {
+			trims++
+		}
+		key := r.key
+		c.finish(0, r, Result{})
+		c.add(0, key, AddOptions{})
+	}
+	if trims > rounds {
+		t.Errorf("arrivals were trimmed %d times in %d runs, with %d keys queued", trims, keys*rounds, keys)
+	}
+}

@@ -9,7 +9,7 @@ import (
 // that requeues each of a million objects every hour has a million records.
 type record[K comparable] struct {
 	key K
-	// at orders the heap that holds the record:
+	// at orders the collection that holds the record:
 	//
 	//   waiting        when it is due
 	//   queued, again  when it was enqueued, less its head start
@@ -22,11 +22,13 @@ type record[K comparable] struct {
 	// rank is the head start of a delayed run, as a time.Duration; in a queue with
 	// Options.HeadStart it is the priority of the next run.
 	rank int64
-	// index is the place in that heap.
+	// index is the place in that heap; inLine if it is in none.
 	index int32
 	state State
 	// cause is the cause of the next run, or of the one under way.
 	cause uint8
+	// arrived counts how often the record entered the queue.
+	arrived uint16
 }
 
 // State is the state of a key. A key without a state is absent and has no record.

@@ -123,7 +123,7 @@ func (q *Queue[K]) Report(failing int) Report[K] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r := Report[K]{Counts: q.countsLocked(), Adds: q.core.adds, Retries: q.core.retries}
-	if oldest, ok := q.core.arrivals.oldest(); ok {
+	if oldest, ok := q.core.queued.oldest(); ok {
 		r.Oldest = q.clock.Time(oldest)
 	}
 	if failing == 0 {

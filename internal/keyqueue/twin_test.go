@@ -296,12 +296,12 @@ func sameAs(c *core[int], w *twin) error {
 	if c.adds != w.adds || c.retries != w.retries {
 		return fmt.Errorf("%d adds and %d retries, the twin counts %d and %d", c.adds, c.retries, w.adds, w.retries)
 	}
-	oldest, ok := c.arrivals.oldest()
+	oldest, ok := c.queued.oldest()
 	if want, wanted := w.oldest(); ok != wanted || oldest != want {
 		return fmt.Errorf("the oldest is of %d, %v; the twin's of %d, %v", oldest, ok, want, wanted)
 	}
-	if n := len(c.arrivals.list); n > 2*len(c.queued)+64 {
-		return fmt.Errorf("%d arrivals are kept of %d queued keys", n, len(c.queued))
+	if n := len(c.queued.arrivals); n > 2*c.queued.len()+64 {
+		return fmt.Errorf("%d arrivals are kept of %d queued keys", n, c.queued.len())
 	}
 	again := 0
 	for key, k := range w.keys {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -23,7 +24,7 @@ import (
 )
 
 func TestEachKindOfDifferenceIsFoundReportedAndHealedByARelist(t *testing.T) {
-	told := map[kinglet.InconsistencyKind][]string{
+	told := map[consistency.Kind][]string{
 		kinglet.Missing:      {"update b"}, // it was told of b, and of no delete
 		kinglet.Surplus:      nil,          // it was told of no ghost, so of no end either
 		kinglet.OtherVersion: {"update b"},

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -181,7 +182,7 @@ func (c *checked) check() kinglet.ConsistencyReport {
 }
 
 // damages are what may be wrong with a store, done behind its informer's back.
-var damages = map[kinglet.InconsistencyKind]func(c *checked, name string){
+var damages = map[consistency.Kind]func(c *checked, name string){
 	kinglet.Missing: func(c *checked, name string) {
 		c.must(c.informer.WritableStore().Write(store.Op[configMap]{Key: named(name), Delete: true}))
 	},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -164,4 +165,4 @@ func (b *behind) reported() []error {
 	return slices.Clone(b.errs)
 }
 
-func (b *behind) own() kinglet.OwnWritesStatus { return b.informer.Status().OwnWrites }
+func (b *behind) own() own.Status { return b.informer.Status().OwnWrites }

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
@@ -326,7 +325,7 @@ func (r *rig) shows(want ...string) {
 }
 
 // status checks the phase, and the last error by is; nil wants none.
-func (r *rig) status(phase kinglet.Phase, is func(error) bool) {
+func (r *rig) status(phase reflector.Phase, is func(error) bool) {
 	r.t.Helper()
 	if r.engine.lenient {
 		return // it has none

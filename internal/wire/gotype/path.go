@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/kinglet-go/kinglet/internal/editdistance"
 )
 
 // PathError reports a path without a field.
@@ -110,10 +108,33 @@ func element(t *Type) *Type {
 func nearest(list []Member, name string) string {
 	best, least := "", 0
 	for _, m := range list {
-		d := editdistance.Between(strings.ToLower(m.Name), strings.ToLower(name))
+		d := distance(strings.ToLower(m.Name), strings.ToLower(name))
 		if best == "" || d < least {
 			best, least = m.Name, d
 		}
 	}
 	return best
+}
+
+// distance returns the Levenshtein distance of two texts, in bytes: how many insertions,
+// deletions and substitutions turn one into the other. Its cost is the product of their
+// lengths.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -388,6 +388,25 @@ func TestKnownPartsCostNoAllocationButTheObject(t *testing.T) {
 	}
 }
 
+// The next version of a pod has another status and another time in managedFields. It
+// costs the pod and what leads to these.
+func TestANextVersionCostsAllocationsForItsChangesOnly(t *testing.T) {
+	const most, runs, warm = 7, 100, 5
+	s := newSharing[corev1.Pod](t, share.NewTable(0))
+	versions := make([]*corev1.Pod, warm+testkit.AllocsCalls(runs))
+	for i := range versions {
+		versions[i] = newPod(1, 1, i)
+	}
+	var last *corev1.Pod
+	next := func() { last, versions = s.share(versions[0], last), versions[1:] }
+	for range warm {
+		next()
+	}
+	if n := testkit.Allocs(runs, next); n > most+raceAllocs {
+		t.Errorf("%v allocations for a next version, want at most %d", n, most)
+	}
+}
+
 var sink *corev1.Pod
 
 // benchmark shares pods that have not been seen, made by next from what was
@@ -402,6 +421,7 @@ func benchmark(b *testing.B, next func(i int, last *corev1.Pod) (pod, use *corev
 		}
 	}
 	b.ReportAllocs()
+	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
 		at := i % n
 		if at == 0 {

@@ -1,4 +1,4 @@
-package editdistance
+package gotype
 
 import (
 	"math/rand/v2"
@@ -28,7 +28,7 @@ func TestTheDistanceIsThatOfTheDefinition(t *testing.T) {
 	}
 	for range 3000 {
 		a, b := text(), text()
-		if got, want := Between(a, b), naive(a, b); got != want {
+		if got, want := distance(a, b), naive(a, b); got != want {
 			t.Fatalf("from %q to %q: %d, want %d", a, b, got, want)
 		}
 	}

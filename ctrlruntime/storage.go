@@ -41,9 +41,9 @@ func formOf(obj runtime.Object) form {
 	return structured
 }
 
-// holding is the objects of a kind in one form, with the informer that lists and
+// storage is the objects of a kind in one form, with the informer that lists and
 // watches them. One or more kinds read it: see kinds.go.
-type holding struct {
+type storage struct {
 	gvk  schema.GroupVersionKind
 	form form
 	// full selects the objects that are held whole if the others are held as metadata;
@@ -52,7 +52,7 @@ type holding struct {
 	informer kingletcache.ScopedInformer
 	// ended is closed when the informer has ended.
 	ended chan struct{}
-	now   atomic.Pointer[spaces]
+	now   atomic.Pointer[namespaceSet]
 
 	// lists makes the informer's ListerWatchers.
 	lists atomic.Pointer[listWatches]
@@ -65,16 +65,16 @@ type holding struct {
 	stop context.CancelFunc
 	// hide removes the informer from Options.Set.
 	hide func()
-	// kinds is how many kinds read the holding. Without any, it ends.
+	// kinds is how many kinds read the storage. Without any, it ends.
 	kinds int
-	// generation is that of the kind in Cache.generations when the spaces were made.
+	// generation is that of the kind in Cache.generations when the namespaces were made.
 	generation int
 }
 
-// newHolding makes a holding whose informer does not run yet. The caller sets its
+// newStorage makes a storage whose informer does not run yet. The caller sets its
 // generation.
-func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error) {
-	h := &holding{gvk: gvk, form: f, ended: make(chan struct{})}
+func (c *Cache) newStorage(gvk schema.GroupVersionKind, f form) (*storage, error) {
+	h := &storage{gvk: gvk, form: f, ended: make(chan struct{})}
 	if full, ok := c.full[gvk]; ok && full.form == f {
 		h.full = full.selector
 	}
@@ -82,7 +82,7 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.newSpaces(h, nil)
+	s, err := c.newNamespaceSet(h, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +121,10 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 	return h, nil
 }
 
-// newSpaces makes the spaces of a holding from the settings of its kind. It takes over
+// newNamespaceSet makes the namespaces of a storage from the settings of its kind. It takes over
 // unchanged sources from before, which may be nil.
-func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
-	s := &spaces{applied: make(chan struct{}), replaced: make(chan struct{}),
+func (c *Cache) newNamespaceSet(h *storage, before *namespaceSet) (*namespaceSet, error) {
+	s := &namespaceSet{applied: make(chan struct{}), replaced: make(chan struct{}),
 		scopes: make(map[string]kingletcache.ScopedListerWatcher), kept: make(map[string]<-chan struct{})}
 	var err error
 	if s.kindSettings, err = c.settings.of(h.gvk); err != nil {
@@ -174,7 +174,7 @@ func (c *Cache) transform(config *cache.Config) toolscache.TransformFunc {
 }
 
 // setListed sets the channels of s, once the informer has its scopes.
-func (h *holding) setListed(s *spaces) {
+func (h *storage) setListed(s *namespaceSet) {
 	s.listed = make(map[string]<-chan struct{}, len(s.scopes))
 	for id := range s.scopes {
 		if s.listed[id] = h.informer.Kinglet().SourceSynced(id); s.listed[id] == nil {
@@ -186,7 +186,7 @@ func (h *holding) setListed(s *spaces) {
 }
 
 // settings returns the current settings of a namespace.
-func (h *holding) settings(ns string) (id string, config *cache.Config, known bool) {
+func (h *storage) settings(ns string) (id string, config *cache.Config, known bool) {
 	return h.now.Load().settings(ns)
 }
 
