@@ -58,7 +58,8 @@ var operators = []operator{
 	},
 	{
 		name: "karpenter", module: "sigs.k8s.io/karpenter", version: "v1.15.0",
-		folders: []string{"pkg"},
+		// Those whose client has a cache.
+		folders: []string{"pkg/controllers/capacitybuffer", "pkg/controllers/node", "pkg/controllers/nodeclaim", "pkg/utils/node", "pkg/utils/nodeclaim", "pkg/utils/pdb"},
 		cluster: true,
 		ways: []way{
 			{name: "/polling", edits: karpenter(karpenterClient, "ctrlruntime.New"+strings.TrimPrefix(karpenterClient, "client.New"))},
@@ -69,7 +70,7 @@ var operators = []operator{
 	},
 	{
 		name: "cluster-api", module: "sigs.k8s.io/cluster-api", version: "v1.14.2",
-		folders: []string{"core/reconcilers", "controllers", "controlplane/kubeadm/reconcilers", "bootstrap/kubeadm/reconcilers"},
+		folders: []string{"controllers/clustercache", "core/reconcilers/clusterresourceset", "core/reconcilers/machinehealthcheck", "core/reconcilers/machineset"},
 		cluster: true,
 		ways: []way{{edits: []edit{
 			{file: "internal/test/envtest/environment.go", texts: append(slices.Clone(importCtrlruntime),
