@@ -38,7 +38,12 @@ var importCtrlruntime = []string{
 	"\t\"github.com/kinglet-go/kinglet/ctrlruntime\"\n\t\"sigs.k8s.io/controller-runtime/pkg/client\"\n",
 }
 
-const karpenterClient = "client.New(environment.Config, client.Options{Scheme: scheme.Scheme, Cache: &client.CacheOptions{Reader: cache}})"
+// The cached client of Karpenter's test environment, and kinglet's.
+const (
+	karpenterOptions = "(environment.Config, client.Options{Scheme: scheme.Scheme, Cache: &client.CacheOptions{Reader: cache}})"
+	karpenterClient  = "client.New" + karpenterOptions
+	kingletClient    = "ctrlruntime.NewClient" + karpenterOptions
+)
 
 // karpenter is the edit of Karpenter's test environment that makes its caches kinglet's,
 // and its cached client what the arguments say.
@@ -62,10 +67,16 @@ var operators = []operator{
 		folders: []string{"pkg/controllers/capacitybuffer", "pkg/controllers/node", "pkg/controllers/nodeclaim", "pkg/utils/node", "pkg/utils/nodeclaim", "pkg/utils/pdb"},
 		cluster: true,
 		ways: []way{
-			{name: "/polling", edits: karpenter(karpenterClient, "ctrlruntime.New"+strings.TrimPrefix(karpenterClient, "client.New"))},
+			{name: "/polling", edits: karpenter(karpenterClient, kingletClient)},
+			// The client asks once after each write: that read has to see it.
+			{name: "/once", edits: append(
+				karpenter(karpenterClient, kingletClient),
+				edit{file: "pkg/test/cachesyncingclient.go", texts: []string{
+					"Steps:    100,", "Steps: 1,",
+				}})},
 			// Without the client that asks, after each write, until its cache has it.
 			{edits: karpenter("&CacheSyncingClient{\n\t\t\tClient: lo.Must("+karpenterClient+"),\n\t\t}\n",
-				"lo.Must(ctrlruntime.NewClient"+strings.TrimPrefix(karpenterClient, "client.New")+")\n")},
+				"lo.Must("+kingletClient+")\n")},
 		},
 	},
 	{
@@ -77,7 +88,7 @@ var operators = []operator{
 				"options := manager.Options{\n", "options := manager.Options{\n\t\tNewCache:  ctrlruntime.NewCache,\n\t\tNewClient: ctrlruntime.NewClient,\n")},
 			{file: "controllers/clustercache/cluster_accessor_client.go", texts: append(slices.Clone(importCtrlruntime),
 				"ctrlcache.New(configWith11mTimeout,", "ctrlruntime.NewCache(configWith11mTimeout,",
-				"cachedClient, err := client.New(", "cachedClient, err := ctrlruntime.NewClient(")},
+				"\tcachedClient, err := client.New(", "\tcachedClient, err := ctrlruntime.NewClient(")},
 		}}},
 	},
 }
