@@ -45,7 +45,7 @@ test: $(BIN)/kinglet-cluster unit e2e browser
 # and staticcheck, with controller-runtime, with another version of Kubernetes).
 check: format tidy-check lint apidiff strangers alerts neighbours many peers-cache
 
-# What runs longer, three hours and a half in all: random runs, real clusters, other
+# What runs longer, four hours and a half in all: random runs, real clusters, other
 # people's suites, every supported Kubernetes, and the control plane's own tests.
 nightly: lint-all fuzz mutants torture soak peers operators matrix long-cluster unit-cluster long-decoders vulnerabilities
 
@@ -160,7 +160,8 @@ fuzz:
 # controller-runtime's; and controller-runtime's over ctrlruntime.
 # PEERS="-suite apiserver -run Quota" for some of them; test/peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
-# operators is the tests of whole operators, with kinglet and without it.
+# operators is the tests of cert-manager, Karpenter and Cluster API, with kinglet and
+# without it; PEERS="-suite karpenter -package termination" for some of them.
 .PHONY: peers-cache operators $(BIN)/peers
 $(BIN)/peers:
 	$(GO) build -o $@ ./test/peers

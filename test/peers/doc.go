@@ -57,9 +57,9 @@
 // testdata/suites.mod. Each package has a control plane of its own, as with envtest.
 //
 //   - cert-manager: its controllers' tests, over fakes.
-//   - Karpenter: all suites, with the client of its tests that asks after each write until
-//     the cache has it (polling), and without.
-//   - Cluster API: the tests of its reconcilers and of its caches of remote clusters.
+//   - Karpenter: the suites whose client has a cache. The client asks after each write
+//     until the cache has it: as it is (polling), asking once, and without that client.
+//   - Cluster API: four packages of reconcilers and of caches of remote clusters.
 //
 // # What is expected
 //

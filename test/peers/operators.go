@@ -67,14 +67,12 @@ var operators = []operator{
 		folders: []string{"pkg/controllers/capacitybuffer", "pkg/controllers/node", "pkg/controllers/nodeclaim", "pkg/utils/node", "pkg/utils/nodeclaim", "pkg/utils/pdb"},
 		cluster: true,
 		ways: []way{
+			// The tests' client asks after each write, until the cache has it, a hundred times.
 			{name: "/polling", edits: karpenter(karpenterClient, kingletClient)},
-			// The client asks once after each write: that read has to see it.
-			{name: "/once", edits: append(
-				karpenter(karpenterClient, kingletClient),
-				edit{file: "pkg/test/cachesyncingclient.go", texts: []string{
-					"Steps:    100,", "Steps: 1,",
-				}})},
-			// Without the client that asks, after each write, until its cache has it.
+			// It asks once: that read has to see the write.
+			{name: "/once", edits: append(karpenter(karpenterClient, kingletClient),
+				edit{file: "pkg/test/cachesyncingclient.go", texts: []string{"Steps:    100,", "Steps: 1,"}})},
+			// And without that client.
 			{edits: karpenter("&CacheSyncingClient{\n\t\t\tClient: lo.Must("+karpenterClient+"),\n\t\t}\n",
 				"lo.Must("+kingletClient+")\n")},
 		},
