@@ -24,8 +24,10 @@ type operator struct {
 	folders               []string       // of the module; packages below them that have tests run
 	without               *regexp.Regexp // import paths of packages that do not
 	cluster               bool           // each package needs a control plane
-	// ways have module ctrlruntime used, beyond the imports that are swapped.
-	ways []way
+	// edits are for the control plane, with kinglet and without. ways have module
+	// ctrlruntime used, beyond the imports that are swapped.
+	edits []edit
+	ways  []way
 }
 
 type way struct {
@@ -81,6 +83,9 @@ var operators = []operator{
 		name: "cluster-api", module: "sigs.k8s.io/cluster-api", version: "v1.14.2",
 		folders: []string{"controllers/clustercache", "core/reconcilers/clusterresourceset", "core/reconcilers/machinehealthcheck", "core/reconcilers/machineset"},
 		cluster: true,
+		// envtest's users have a certificate, and a slash after the port.
+		edits: []edit{{file: "util/kubeconfig/testing.go", texts: []string{
+			"cfg.Host,", "cfg.Host + \"/\",", "ClientKeyData: ", "Token: cfg.BearerToken,\n\t\t\t\tClientKeyData: "}}},
 		ways: []way{{edits: []edit{
 			{file: "internal/test/envtest/environment.go", texts: append(slices.Clone(importCtrlruntime),
 				"options := manager.Options{\n", "options := manager.Options{\n\t\tNewCache:  ctrlruntime.NewCache,\n\t\tNewClient: ctrlruntime.NewClient,\n")},
@@ -95,11 +100,11 @@ var operators = []operator{
 // to have it.
 func operatorSuites() (all []suite) {
 	for _, o := range operators {
-		plain := suite{name: "operators/" + o.name + "/plain", operator: &o, cluster: o.cluster, plain: true}
+		plain := suite{name: "operators/" + o.name + "/plain", operator: &o, cluster: o.cluster, plain: true, copied: o.edits}
 		all = append(all, plain)
 		for _, w := range o.ways {
 			s := plain
-			s.name, s.plain, s.copied = "operators/"+o.name+w.name, false, w.edits
+			s.name, s.plain, s.copied = "operators/"+o.name+w.name, false, slices.Concat(o.edits, w.edits)
 			all = append(all, s)
 		}
 	}
