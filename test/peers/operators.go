@@ -284,6 +284,13 @@ var (
 
 const inFolder = "v0.0.0-00010101000000-000000000000"
 
+// requirable returns the go.mod of an operator without these. Its version has been
+// published for those folders as well.
+func requirable(mod []byte, version string) []byte {
+	mod = folders.ReplaceAll(goLine.ReplaceAll(mod, []byte("$1.0")), nil)
+	return bytes.ReplaceAll(mod, []byte(inFolder), []byte(version))
+}
+
 // pinOperator makes the folder a module with the requirements of the operator's, which is
 // replaced by its copy, and with kinglet's modules. It returns the text of its go.mod.
 func (t *tree) pinOperator(ctx context.Context, o *operator, copied string, pkgs []string) ([]byte, error) {
@@ -291,8 +298,7 @@ func (t *tree) pinOperator(ctx context.Context, o *operator, copied string, pkgs
 	if err != nil {
 		return nil, err
 	}
-	mod = folders.ReplaceAll(goLine.ReplaceAll(mod, []byte("$1.0")), nil)
-	mod = bytes.ReplaceAll(mod, []byte(inFolder), []byte(o.version))
+	mod = requirable(mod, o.version)
 	if err := write(filepath.Join(copied, "go.mod"), mod); err != nil {
 		return nil, err
 	}
