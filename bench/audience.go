@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgo "k8s.io/client-go/tools/cache"
 )
 
 // audience is all handlers of one informer, and what they wait for.
@@ -71,6 +74,16 @@ func (l *listener) stall() (release func()) {
 	gate := make(chan struct{})
 	l.gate.Store(&gate)
 	return func() { close(gate) }
+}
+
+// clientGoHandler is the listener as client-go has handlers.
+func (l *listener) clientGoHandler() clientgo.ResourceEventHandler {
+	handle := func(obj any) { l.handle(obj.(metav1.Object).GetResourceVersion()) }
+	return clientgo.ResourceEventHandlerFuncs{
+		AddFunc:    handle,
+		UpdateFunc: func(_, obj any) { handle(obj) },
+		DeleteFunc: func(any) { l.deleted() },
+	}
 }
 
 // handle is called by a handler with an object's version.

@@ -40,6 +40,6 @@
 //	control plane  pods of a real one under churn, with -cluster
 //
 // The drop-in is the program that client-go is measured with, with one import changed.
-// Over plain HTTP/1.1 kinglet's source has OwnConnection, an option that neither client-go
-// nor the drop-in has.
+// kinglet's and the drop-in's watches have connections of their own, as they have by
+// default where the client's configuration is known.
 package main

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	uns "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clientgo "k8s.io/client-go/tools/cache"
+	runtimecache "sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
@@ -29,10 +31,11 @@ type setup struct {
 	encoding replay.Encoding
 	// secure is TLS with HTTP/2.
 	secure bool
-	// shared leaves kinglet's source with connections of the process's pool, its default.
-	// Otherwise it has one of its own over HTTP/1.1; over HTTP/2 never.
+	// shared leaves the watches of kinglet's source with the connections of the client's pool.
 	shared bool
-	form   form
+	// delay is the MaxDelay of kinglet's source; nil is the default.
+	delay *time.Duration
+	form  form
 	// transform makes what is stored; whole leaves all.
 	transform transform
 	// handlers are as many; 0 is one.
@@ -117,7 +120,9 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 		return s.runShared(ctx, clientgo.NewSharedIndexInformer(lw, example, 0, sharedIndexers), a)
 	case dropIn:
 		return s.startDropIn(ctx, cfg, a)
-	case kinglets:
+	case runtimes:
+		return s.startRuntimes(ctx, cfg, a)
+	default:
 		switch s.form {
 		case unstructured:
 			return startTyped(ctx, s, cfg, a, nil, nodeOfUnstructured)
@@ -129,7 +134,6 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 		}
 		return startTyped(ctx, s, cfg, a, nil, nodeOf)
 	}
-	return nil, errors.New("no informer is called " + engine)
 }
 
 // The indexers that every informer has: by namespace, and by node, or by application where
@@ -183,13 +187,7 @@ func (s *setup) runShared(ctx context.Context, inf clientgo.SharedIndexInformer,
 		}
 	}
 	for _, l := range a.listeners {
-		handle := func(obj any) { l.handle(obj.(metav1.Object).GetResourceVersion()) }
-		_, err := inf.AddEventHandler(clientgo.ResourceEventHandlerFuncs{
-			AddFunc:    handle,
-			UpdateFunc: func(_, obj any) { handle(obj) },
-			DeleteFunc: func(any) { l.deleted() },
-		})
-		if err != nil {
+		if _, err := inf.AddEventHandler(l.clientGoHandler()); err != nil {
 			return nil, err
 		}
 	}
@@ -250,6 +248,7 @@ func (listsOnly) IsWatchListSemanticsUnSupported() bool { return true }
 // a ListWatch of a client; unstructured ones through closures, as a dynamic informer has
 // them, so that the client has to let the wire be read: see source.WrapTransport.
 func (s *setup) startDropIn(ctx context.Context, cfg *rest.Config, a *audience) (running, error) {
+	cfg.Wrap(source.WrapTransport)
 	if s.form == typed {
 		c, err := typedv1.NewForConfig(cfg)
 		if err != nil {
@@ -258,12 +257,53 @@ func (s *setup) startDropIn(ctx context.Context, cfg *rest.Config, a *audience) 
 		lw := cache.NewListWatchFromClient(c.RESTClient(), "pods", s.namespace, nil)
 		return s.runShared(ctx, cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, sharedIndexers), a)
 	}
-	cfg.Wrap(source.WrapTransport)
 	lw, example, err := s.listWatch(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return s.runShared(ctx, cache.NewSharedIndexInformer(lw, example, 0, sharedIndexers), a)
+}
+
+// startRuntimes starts controller-runtime's informer.
+func (s *setup) startRuntimes(ctx context.Context, cfg *rest.Config, a *audience) (running, error) {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+	c, err := runtimecache.New(cfg, runtimecache.Options{
+		Mapper:            mapper,
+		DefaultNamespaces: map[string]runtimecache.Config{s.namespace: {}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &runtimeInformer{}
+	ctx, r.cancel = context.WithCancel(ctx)
+	r.done.Go(func() {
+		if err := c.Start(ctx); err != nil {
+			a.failed(err)
+		}
+	})
+	// It is asked for once the cache has started, since it waits for the sync.
+	inf, err := c.GetInformer(ctx, &corev1.Pod{}, runtimecache.BlockUntilSynced(false))
+	if err == nil {
+		_, err = inf.AddEventHandler(a.listeners[0].clientGoHandler())
+	}
+	if err != nil {
+		r.stop()
+		return nil, err
+	}
+	return r, nil
+}
+
+// runtimeInformer is controller-runtime's. Rows of rates look at nothing but its events.
+type runtimeInformer struct {
+	running
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func (r *runtimeInformer) stop() {
+	r.cancel()
+	r.done.Wait()
 }
 
 func (c *sharedInformer) get(namespace, name string) metav1.Object {
@@ -295,7 +335,7 @@ type typedInformer[T metav1.Object] struct {
 func startTyped[T metav1.Object](
 	ctx context.Context, s *setup, cfg *rest.Config, a *audience, fn func(T) (T, error), second func(T) []string,
 ) (running, error) {
-	opts := source.Options{Namespace: s.namespace, OwnConnection: !s.secure && !s.shared}
+	opts := source.Options{Namespace: s.namespace, SharedConnection: s.shared, MaxDelay: s.delay}
 	if s.transform == managedFieldsDropped {
 		opts.Drop = []string{source.DropManagedFields}
 	}

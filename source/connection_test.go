@@ -1,6 +1,8 @@
 package source
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -11,50 +13,125 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestAnOwnConnectionIsSharedWithNobody counts the connections of two sources
-// of a server that speaks HTTP/2, and looks at how they speak.
-func TestAnOwnConnectionIsSharedWithNobody(t *testing.T) {
-	for _, own := range []bool{false, true} {
-		var mu sync.Mutex
-		peers := map[string]int{}
-		major := 0
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			peers[r.RemoteAddr]++
-			major = r.ProtoMajor
-			mu.Unlock()
-			if r.Header.Get("Authorization") != "Bearer secret" {
-				http.Error(w, "who?", http.StatusUnauthorized)
-				return
-			}
-			answer("application/json", jsonBytes(podList("12", "a", "b")))(w, r)
-		}))
-		srv.EnableHTTP2 = true
-		srv.StartTLS()
-		defer srv.Close()
-		cfg := &rest.Config{Host: srv.URL, BearerToken: "secret", QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-		for range 2 {
-			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{OwnConnection: own}))
+// peers counts the connections of a server's requests.
+type peers struct {
+	mu sync.Mutex
+	// lists and watches have the HTTP version of each connection.
+	lists, watches map[string]int
+}
+
+// serve starts a server of pods that speaks HTTP/2 and wants a token.
+func (p *peers) serve(t *testing.T) *rest.Config {
+	p.lists, p.watches = map[string]int{}, map[string]int{}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		of, body := p.lists, jsonBytes(podList("12", "a", "b"))
+		if r.URL.Query().Get("watch") != "" {
+			of, body = p.watches, jsonFrame("ADDED", pod("ns", "a", "13"))
+		}
+		of[r.RemoteAddr] = r.ProtoMajor
+		p.mu.Unlock()
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "who?", http.StatusUnauthorized)
+			return
+		}
+		answer("application/json", body)(w, r)
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return &rest.Config{Host: srv.URL, BearerToken: "secret", QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+// TestAWatchHasAConnectionOfItsOwn counts the connections of two sources that list and
+// watch twice each.
+func TestAWatchHasAConnectionOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		source func(cfg *rest.Config) Source[*corev1.Pod]
+		own    bool
+	}{
+		"a configuration": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		}, true},
+		"a configuration with a wrapper": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
+			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		}, true},
+		"if it is to share": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{SharedConnection: true}))
+		}, false},
+		"closures of a client with WrapTransport": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			src, _ := intercepted(podClosures(wrapped(cfg)))
+			return src
+		}, true},
+		"a wrapper below that is not known": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
+			src, _ := intercepted(podClosures(wrapped(cfg)))
+			return src
+		}, false},
+		"a client": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p peers
+			cfg := p.serve(t)
 			for range 2 {
-				got, err := list(t, src, ListRequest[*corev1.Pod]{})
-				if err != nil || len(got.items) != 2 {
-					t.Fatalf("%v: %d items", err, len(got.items))
+				src := c.source(rest.CopyConfig(cfg))
+				for range 2 {
+					got, err := list(t, src, ListRequest[*corev1.Pod]{})
+					if err != nil || len(got.items) != 2 {
+						t.Fatalf("%v: %d items", err, len(got.items))
+					}
+					events := 0
+					err = src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func(batch []Event[*corev1.Pod]) error {
+						events += len(batch)
+						return nil
+					})
+					if err != nil || events != 1 {
+						t.Fatalf("%v: %d events", err, events)
+					}
 				}
 			}
-		}
-		wantPeers, wantMajor := 1, 2
-		if own {
-			wantPeers, wantMajor = 2, 1
-		}
-		if len(peers) != wantPeers || major != wantMajor {
-			t.Errorf("own %v: connections %v, HTTP/%d", own, peers, major)
-		}
+			wantWatches, wantMajor := 1, 2
+			if c.own {
+				wantWatches, wantMajor = 4, 1
+			}
+			if len(p.lists) != 1 || len(p.watches) != wantWatches {
+				t.Errorf("lists over %v, watches over %v", p.lists, p.watches)
+			}
+			for peer, major := range p.watches {
+				if major != wantMajor {
+					t.Errorf("a watch over HTTP/%d", major)
+				}
+				if _, shared := p.lists[peer]; shared && c.own {
+					t.Error("a list over a watch's connection")
+				}
+			}
+		})
 	}
 }
 
-func TestAClientThatExistsCannotBeGivenAConnectionOfItsOwn(t *testing.T) {
-	client := must(kubernetes.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1"})).CoreV1().RESTClient()
-	if _, err := FromREST[*corev1.Pod](client, "pods", Options{OwnConnection: true}); err == nil {
-		t.Error("it was taken")
+// passing is a wrapper of somebody else's.
+type passing struct{ http.RoundTripper }
+
+// TestAWatchIsDialedAsItsConfigurationSays: through a tunnel, for example.
+func TestAWatchIsDialedAsItsConfigurationSays(t *testing.T) {
+	var p peers
+	cfg := p.serve(t)
+	var mu sync.Mutex
+	dialed := 0
+	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		mu.Lock()
+		dialed++
+		mu.Unlock()
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+	if err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func([]Event[*corev1.Pod]) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if dialed != 1 || len(p.watches) != 1 {
+		t.Errorf("%d dialed, watches over %v", dialed, p.watches)
 	}
 }

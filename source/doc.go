@@ -85,15 +85,44 @@
 // A Sharing may be used by any number of sources at once. A source's interception and its
 // decoder have a lock each, and call no code of yours while holding it.
 //
+// # When events are read
+//
+// Waking up for an event costs more than decoding it. So a stream that is busy reads at
+// ticks, Options.MaxDelay apart, and takes whatever has come with one system call. It does
+// while so many events come that two or more meet in one delay, counted over all streams of
+// the process that have it: they read at the same ticks, so that many streams of few events
+// wake the process as seldom as one of many. A stream reads at once after silence, when
+// few events come, and when 128 KiB wait. The price is latency: up to MaxDelay, half of it
+// on average, and nothing for a stream that is not busy. Lists never wait, nor do streams
+// over shared connections.
+//
+// This needs a connection to the watch alone. Over HTTP/2 the neighbours would wait as
+// well, and each frame is handed from the connection's goroutine to the watch's.
+//
+//	| source                                              | own connection, delay |
+//	| FromConfig                                          | yes |
+//	| closures of a client with cfg.Wrap(WrapTransport)   | yes |
+//	| closures of a client with WrapClient, as package    | if nothing wraps the client's |
+//	| cache has for NewListWatchFromClient                | transport: no token, no impersonation |
+//	| FromREST, closures of another client                | no |
+//	| any, if the transport below is not net/http's, or   | no |
+//	| not for HTTP/1.1; any system but Linux: no delay    | |
+//
+// An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
+// function and its proxies, with its exec plugin, and it is closed when certificates
+// rotate. It serves one watch, so that the next one may reach another API server. An idle
+// one costs two goroutines and some 40 KiB here, and about as much on the server. A
+// program that runs on every node of a large cluster may prefer Options.SharedConnection.
+//
 // # Dead peers
 //
 // A dead peer does not close its connection. Over HTTP/2, client-go's transports
 // send a ping after 30 s without a byte, and give the connection up 15 s later,
 // unless the environment says otherwise (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
 // HTTP2_PING_TIMEOUT_SECONDS). FromConfig enables this also for https without TLS
-// settings, where client-go uses a transport without pings. A source's own
-// connection has TCP keep-alive, which takes 45 s as well. Over HTTP/1.1 without
-// OwnConnection the client's dialer decides: client-go's leaves Go's settings, which
+// settings, where client-go uses a transport without pings. A watch's own
+// connection has TCP keep-alive, which takes 45 s as well. Over a shared connection of
+// HTTP/1.1 the client's dialer decides: client-go's leaves Go's settings, which
 // take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
 //
 // # What happens to what is broken

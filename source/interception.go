@@ -43,7 +43,7 @@ func (g *interception[T]) call(honours, watch, once bool, asked metav1.ListOptio
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.metadata(), asked, func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, once, g.want.metadata(), asked, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch)
 	})
 }

@@ -86,9 +86,6 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if len(opts.Drop) > 0 && !opts.Intercept {
 		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs Intercept; a transform does without"))
 	}
-	if opts.OwnConnection {
-		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}

@@ -65,14 +65,14 @@ type Options struct {
 	// nothing is dropped: four to five times the memory, for programs that write
 	// to the objects they are given.
 	DisableSharing bool
-	// OwnConnection gives the source connections to itself, over HTTP/1.1 with
-	// large reads: a busy watch then costs several microseconds of CPU per event
-	// less than as one of many streams of an HTTP/2 connection. The price is a
-	// connection on the server, 128 KiB and two goroutines, so it is for the few
-	// collections that never rest. TCP keep-alive detects a dead peer within
-	// 45 s, unless the configuration has a Dial function, whose connections are
-	// left as they are. FromConfig only.
-	OwnConnection bool
+	// MaxDelay is how long events may wait so that several are read at once; nil means
+	// DefaultMaxDelay, 0 that none waits, and a second is the most. The first events after
+	// silence never wait, nor do those of a stream that is not busy: see doc.go.
+	MaxDelay *time.Duration
+	// SharedConnection sends watches over the connections of the client's pool, where
+	// their events do not wait. Without it FromConfig gives each watch a connection of its
+	// own: see doc.go.
+	SharedConnection bool
 	// Narrows says how a ListerWatcher's closures narrow the collection, if the caller
 	// knows: it returns their namespace, empty for all of them, and sets the selectors of
 	// their requests. Other sources do not look at it. It may be called at any time.
@@ -80,6 +80,20 @@ type Options struct {
 	// Intercept lets FromListerWatcher read the wire itself where its closures use a
 	// client with WrapTransport, which says when. Other sources do not look at it.
 	Intercept bool
+}
+
+// DefaultMaxDelay is the MaxDelay of sources that have none, those of package cache and
+// ctrlruntime among them. A program may set it before it makes the first.
+var DefaultMaxDelay = 20 * time.Millisecond
+
+// maxMaxDelay is far from every timeout of servers, of proxies and of package reflector.
+const maxMaxDelay = time.Second
+
+func (o *Options) maxDelay() time.Duration {
+	if o.MaxDelay != nil {
+		return *o.MaxDelay
+	}
+	return DefaultMaxDelay
 }
 
 // DropManagedFields is a path for Drop that suits most programs: managed fields
@@ -102,6 +116,9 @@ func (o *Options) validate() error {
 	}
 	if o.MaxObjectBytes < 0 || o.MaxObjectBytes > maxMaxObjectBytes {
 		errs = append(errs, fmt.Errorf("MaxObjectBytes is %d, not from 0 to %d", o.MaxObjectBytes, maxMaxObjectBytes))
+	}
+	if d := o.maxDelay(); d < 0 || d > maxMaxDelay {
+		errs = append(errs, fmt.Errorf("MaxDelay is %v, not from 0 to %v", d, maxMaxDelay))
 	}
 	if o.DisableSharing && o.Sharing != nil {
 		errs = append(errs, errors.New("DisableSharing is set, and so is Sharing"))

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 )
@@ -58,7 +59,12 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 	}
 	timeout := cfg.Timeout
 	cfg.Timeout = 0
-	client, err := clientFor(cfg, opts.OwnConnection)
+	connection.EnablePings(cfg)
+	if !opts.SharedConnection {
+		// Below all other wrappers.
+		cfg.WrapTransport = transport.Wrappers(connection.Wrap, cfg.WrapTransport)
+	}
+	client, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", gvr.GroupResource(), err)
 	}
@@ -77,25 +83,10 @@ func FromREST[T any](client rest.Interface, resource string, opts Options) (Sour
 		errs = append(errs, errors.New("no client"))
 	}
 	errs = append(errs, validResource(resource), opts.validate())
-	if opts.OwnConnection {
-		errs = append(errs, errors.New("OwnConnection: the client brings its connections; use FromConfig"))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", resource, err)
 	}
 	return fromREST[T](client, resource, 0, opts)
-}
-
-func clientFor(cfg *rest.Config, own bool) (*rest.RESTClient, error) {
-	if !own {
-		connection.EnablePings(cfg)
-		return rest.RESTClientFor(cfg)
-	}
-	hc, err := connection.Own(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return rest.RESTClientForConfigAndClient(cfg, hc)
 }
 
 func validResource(resource string) error {
@@ -194,9 +185,10 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 	defer body.Close()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
 	err = s.dec.watch(body, req.Held, req.OnPath, y.send)
-	if err == nil || y.stopped {
+	if y.stopped {
 		return err
 	}
+	// A server that sees the end of ctx first ends its answer well.
 	return failed(ctx, err)
 }
 
@@ -206,7 +198,7 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 //go:noinline
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
-	ctx, body := connection.Gather(ctx)
+	ctx, body := connection.Watch(ctx, s.opts.maxDelay())
 	stream, err := s.request(&lo, s.acceptWatch).Throttle(nil).MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -30,6 +31,10 @@ type watching[T any] struct {
 	w      *encoding.Window
 	held   Held[T]
 	yield  func([]Event[T]) error
+	// stream is nil if it is not known what the connection has received. read are the
+	// events since its last Wait.
+	stream *connection.Stream
+	read   int
 	// counted is where in the stream the last event ended. Bytes between two
 	// events count for the second.
 	counted int64
@@ -56,6 +61,7 @@ func (d *decoder[T]) watch(body io.Reader, held Held[T], onPath func(ReadPath), 
 		idle:  idle,
 		one:   make([]Event[T], 0, 1),
 	}
+	s.stream, _ = body.(*connection.Stream)
 	s.w = encoding.NewWindow(body, idle, d.limit, s.wake)
 	defer s.rest()
 	if err := s.w.More(); err == io.EOF {
@@ -82,6 +88,10 @@ func (s *watching[T]) run() error {
 		}
 		if len(s.w.Unread()) == 0 {
 			s.rest()
+			if s.stream != nil {
+				s.stream.Wait(s.read)
+				s.read = 0
+			}
 		}
 		if err := s.w.More(); err != nil {
 			switch {
@@ -130,6 +140,7 @@ func (s *watching[T]) batch() (sent bool, err error) {
 		s.counted = end
 	}
 	s.w.Consume(frames[n-1].End)
+	s.read += n
 	err = s.yield(events[:n])
 	// A waiting watch must keep no object alive.
 	clear(events)

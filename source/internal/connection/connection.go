@@ -1,75 +1,139 @@
 package connection
 
 import (
-	"crypto/tls"
-	"fmt"
+	"context"
 	"net"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 )
 
-// ownRead is how much a connection of a source's own reads at a time.
-const ownRead = 128 << 10
+// plainRead is how much net/http reads of an own connection at a time. A TLS record holds
+// no more, so that at the end of a chunk nothing is left in crypto/tls, where Stream
+// could not see it.
+const plainRead = 16 << 10
 
-// Own returns a client with connections of its own, over HTTP/1.1. It uses cfg's
-// authentication, proxies and dialing, except that it reads client certificates
-// from files once, and not again when the files change.
+// Wrap returns a transport that sends each request with a Stream over a connection of its
+// own, and every other request to base. Such a connection speaks HTTP/1.1, and is made
+// with base's certificates, proxies and dialing, so that what rotates or is traced does
+// so as before. It serves one request: the next watch may reach another API server.
 //
-// Reading one 6.3 KB event costs, on one core: over HTTP/1.1 as client-go sets it
-// up 4 µs in pieces of 4 KB, with large reads 2; with TLS 5; with TLS and HTTP/2,
-// whose every read also sends a window update, 9.
-func Own(cfg *rest.Config) (*http.Client, error) {
-	tc, err := cfg.TransportConfig()
-	if err != nil {
-		return nil, err
-	}
-	tlsConfig, err := transport.TLSConfigFor(tc)
-	if err != nil {
-		return nil, err
-	}
-	if tlsConfig != nil {
-		tlsConfig.NextProtos = []string{"http/1.1"}
-	}
-	rt := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAliveConfig: ownKeepAlive()}).DialContext,
-		TLSClientConfig:     tlsConfig,
-		TLSHandshakeTimeout: 10 * time.Second,
-		DisableCompression:  tc.DisableCompression,
-		ReadBufferSize:      ownRead,
-		// An idle connection would keep its buffers and two goroutines.
-		IdleConnTimeout: 10 * time.Second,
-		// Not nil: no HTTP/2.
-		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
-	}
-	if tc.DialHolder != nil {
-		rt.DialContext = tc.DialHolder.Dial
-	}
-	if tc.Proxy != nil {
-		rt.Proxy = tc.Proxy
-	}
-	wrapped, err := transport.HTTPWrappersForConfig(tc, rt)
-	if err != nil {
-		return nil, fmt.Errorf("a connection of its own: %w", err)
-	}
-	return &http.Client{Transport: wrapped}, nil
+// If base is not a transport of client-go or of net/http, or has no use for HTTP/1.1,
+// its connections serve the watches too.
+func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
+
+type split struct {
+	base http.RoundTripper
+
+	mu sync.Mutex
+	// own was made from made. client-go replaces its transport when the file of its
+	// authorities changes. guarded by mu
+	made, own *http.Transport
 }
 
-// ownKeepAlive returns settings that detect a dead peer after 30 + 3*5 = 45 s, like
-// the pings of client-go's HTTP/2 with 30 + 15 s. Go's own settings, which client-go
-// leaves in place, take 30 + 9*15 = 165 s.
+// WrappedRoundTripper returns the transport below, for apimachinery.
+func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
+
+// RoundTrip implements http.RoundTripper.
+func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
+	if streamOf(req.Context()) != nil {
+		if own := s.ownTransport(); own != nil {
+			return own.RoundTrip(req)
+		}
+	}
+	return s.base.RoundTrip(req)
+}
+
+func (s *split) ownTransport() *http.Transport {
+	t := httpTransport(s.base)
+	if t == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made != t {
+		s.made, s.own = t, own(t)
+	}
+	return s.own
+}
+
+// httpTransport returns what is below client-go's caches; nil if it is another's.
+func httpTransport(rt http.RoundTripper) *http.Transport {
+	for {
+		if t, ok := rt.(*http.Transport); ok {
+			return t
+		}
+		wrapper, ok := rt.(utilnet.RoundTripperWrapper)
+		if !ok || packageOf(rt) != reflect.TypeFor[transport.Config]().PkgPath() {
+			return nil
+		}
+		rt = wrapper.WrappedRoundTripper()
+	}
+}
+
+// packageOf returns the package of v's type, or of what v points to.
+func packageOf(v any) string {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath()
+}
+
+// own returns nil if t's connections would not speak HTTP/1.1, or are made in a way that
+// shows nothing of them.
+func own(t *http.Transport) *http.Transport {
+	if t.DialTLSContext != nil || t.DialTLS != nil || t.Dial != nil { //nolint:staticcheck // whoever sets it has it used
+		return nil
+	}
+	if p := t.Protocols; p != nil && !p.HTTP1() {
+		return nil
+	}
+	if c := t.TLSClientConfig; c != nil && len(c.NextProtos) > 0 && !slices.Contains(c.NextProtos, "http/1.1") {
+		return nil
+	}
+	t = t.Clone()
+	dial := t.DialContext
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 30 * time.Second}).DialContext
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return buffered(c), nil
+	}
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	t.ForceAttemptHTTP2 = false
+	if t.TLSClientConfig != nil {
+		t.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	}
+	t.DisableKeepAlives = true
+	// It would be of watches, which last.
+	t.MaxConnsPerHost = 0
+	t.ReadBufferSize = plainRead
+	// A request is one write of some hundred bytes.
+	t.WriteBufferSize = 1 << 10
+	return t
+}
+
+// keepAlive detects a dead peer after 30 + 3*5 = 45 s, like the pings of client-go's HTTP/2
+// with 30 + 15 s. Go's own settings, which client-go leaves in place, take 30 + 9*15 =
+// 165 s.
 //
 // TCP_USER_TIMEOUT is not needed: it bounds how long sent bytes may stay
 // unacknowledged, and a reader has sent none. Keep-alive does not notice a request
-// that is lost with its peer; the reflector gives that up. A connection can be
-// reused for 10 s at most (IdleConnTimeout).
-func ownKeepAlive() net.KeepAliveConfig {
-	return net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
-}
+// that is lost with its peer; the reflector gives that up.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // EnablePings makes client-go create a transport for cfg that pings over HTTP/2. If cfg
 // sets nothing about TLS, as with a certificate that the system trusts, client-go would

@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,8 @@ type Call struct {
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
+	// delay is how long events of a watch may wait.
+	delay time.Duration
 	// accept returns the Accept header for objects of a resource. named are the types
 	// that the client's configuration limits it to; empty for no limit.
 	accept func(resource schema.GroupVersionResource, named string) (string, error)
@@ -72,11 +75,12 @@ const (
 )
 
 // NewCall returns a call for the options asked. accept returns the Accept header for
-// objects of a resource. once returns a refusal at once, whatever Retry-After says.
-func NewCall(watch, once, metadata bool, asked metav1.ListOptions, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
+// objects of a resource. once returns a refusal at once, whatever Retry-After says. Events of
+// a watch may wait for delay.
+func NewCall(watch, once, metadata bool, asked metav1.ListOptions, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
 		Responses: make(chan *Response), Failures: make(chan error),
-		watch: watch, once: once, metadata: metadata, asked: asked, accept: accept,
+		watch: watch, once: once, metadata: metadata, asked: asked, delay: delay, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }

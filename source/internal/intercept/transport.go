@@ -19,7 +19,7 @@ import (
 // an Accept header, is not empty, it asks for the types that it names and no others.
 // Any other request costs one context lookup.
 func Transport(next http.RoundTripper, named string) http.RoundTripper {
-	return &transport{next: next, named: named}
+	return &transport{next: connection.Wrap(next), named: named}
 }
 
 type transport struct {
@@ -47,9 +47,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	ctx := req.Context()
-	var gathered *connection.Gathered
+	var stream *connection.Stream
 	if c.watch {
-		ctx, gathered = connection.Gather(ctx)
+		ctx, stream = connection.Watch(ctx, c.delay)
 	}
 	ours := req.WithContext(ctx)
 	ours.Header = req.Header.Clone()
@@ -76,7 +76,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	if c.watch {
-		resp.Body = gathered.Over(resp.Body)
+		resp.Body = stream.Over(resp.Body)
 	}
 	r := newResponse(req.Context(), c.watch, a, resp)
 	if !c.deliver(r) {
@@ -105,7 +105,7 @@ type Response struct {
 	GV schema.GroupVersion
 	// Encoding is one that the client reads.
 	Encoding encoding.Encoding
-	// Body is the server's.
+	// Body is the server's. A watch's may be a *connection.Stream.
 	Body io.Reader
 
 	// ctx is the request's.

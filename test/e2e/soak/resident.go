@@ -73,7 +73,7 @@ func (s *soak) residents() ([]*resident, error) {
 			return typed[*corev1.ConfigMap](s, "typed configmaps", p.apart(), c.configMaps, source.Options{})
 		},
 		func() (*resident, error) {
-			return typed[*corev1.ConfigMap](s, "typed configmaps, own connection", p.apart(), c.configMaps, source.Options{OwnConnection: !s.o.brief})
+			return typed[*corev1.ConfigMap](s, "typed configmaps, shared connection", p.apart(), c.configMaps, source.Options{SharedConnection: true})
 		},
 		func() (*resident, error) {
 			return typed[*unstructured.Unstructured](s, "unstructured configmaps", p.pooled(), c.untyped, source.Options{})

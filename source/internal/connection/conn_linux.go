@@ -1,0 +1,35 @@
+package connection
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// canRead says that a conn can be made here.
+const canRead = true
+
+// readFrom reads once, without waiting.
+func readFrom(fd uintptr, p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(int(fd), p)
+		if err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
+
+// setLeast makes the kernel report a socket as readable once it has so many bytes, or as
+// many as the peer may send without waiting.
+func setLeast(fd uintptr, n int) error {
+	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
+}
+
+// received returns how many bytes a socket has received.
+func received(fd uintptr) int {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return n
+}

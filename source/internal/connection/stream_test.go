@@ -1,0 +1,293 @@
+package connection
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
+)
+
+// forever is a delay that no test waits for.
+const forever = time.Hour
+
+// streaming starts a server whose handler is write, over HTTP/1.1, with or without TLS, and
+// returns the body of a watch of it. The answer ends with the test.
+func streaming(t *testing.T, secure bool, delay time.Duration, write func(http.ResponseWriter)) *Stream {
+	t.Helper()
+	over := make(chan struct{})
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		write(w)
+		<-over
+	}))
+	if secure {
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
+	base := srv.Client().Transport
+	ctx, s := Watch(t.Context(), delay)
+	req := must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))
+	resp := must(Wrap(base).RoundTrip(req))
+	t.Cleanup(func() {
+		close(over)
+		resp.Body.Close()
+		srv.Close()
+	})
+	got, ok := s.Over(resp.Body).(*Stream)
+	if !ok {
+		t.Fatal("what the connection has received is not known")
+	}
+	return got
+}
+
+// send writes a chunk.
+func send(w http.ResponseWriter, chunk string) {
+	_, _ = io.WriteString(w, chunk)
+	_ = http.NewResponseController(w).Flush()
+}
+
+// readAll reads n bytes at least.
+func readAll(t *testing.T, s *Stream, n int) (got []byte, reads int) {
+	t.Helper()
+	buf := make([]byte, encoding.BusyRead)
+	for len(got) < n {
+		m, err := s.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, buf[:m]...)
+		reads++
+	}
+	return got, reads
+}
+
+// TestEventsThatAreThereTogetherAreReadTogether has one read take what ten writes sent.
+func TestEventsThatAreThereTogetherAreReadTogether(t *testing.T) {
+	if !canRead {
+		t.Log("what a connection has received is not known here")
+		return
+	}
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
+			want := ""
+			written := make(chan struct{})
+			s := streaming(t, secure, 0, func(w http.ResponseWriter) {
+				for i := range 10 {
+					event := strings.Repeat(string(rune('a'+i)), 6300)
+					want += event
+					send(w, event)
+				}
+				close(written)
+			})
+			<-written
+			got, reads := readAll(t, s, len(want))
+			if string(got) != want || reads > 5 {
+				t.Errorf("%d reads returned %d bytes of %d", reads, len(got), len(want))
+			}
+		})
+	}
+}
+
+// TestAReadDoesNotWaitForAnEventThatHasNotBegun: the end of a long chunk is a record of its
+// own, and short pieces of the next one say nothing yet.
+func TestAReadDoesNotWaitForAnEventThatHasNotBegun(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, size := range []int{100, 9000, 60_000} {
+			written := make(chan struct{})
+			s := streaming(t, secure, 0, func(w http.ResponseWriter) {
+				send(w, strings.Repeat("a", size))
+				close(written)
+			})
+			<-written
+			// It would be the test's timeout that ends a read that waits.
+			readAll(t, s, size)
+		}
+	}
+}
+
+func TestABodyThatTheTransportUnpacksIsReadAsItIs(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+	}))
+	defer srv.Close()
+	ctx, s := Watch(t.Context(), forever)
+	resp := must(Wrap(srv.Client().Transport).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))))
+	defer resp.Body.Close()
+	if _, ok := s.Over(resp.Body).(*Stream); ok {
+		t.Error("received bytes say nothing of what an inflater has")
+	}
+}
+
+func TestAChunkHasBegunOnceSomethingOfItIsThere(t *testing.T) {
+	for in, want := range map[string]bool{
+		"":                       false,
+		"\r\n":                   false,
+		"\r\n1":                  false,
+		"\r\n18a6\r\n":           false,
+		"\r\n18a6\r\nx":          true,
+		"18A6\r\nx":              true,
+		"\n18a6\r\nx":            false,
+		"\r\n\r\nx":              false,
+		"18a6\nx":                false,
+		"18a6;name=value\r\nx":   false,
+		"x18a6\r\nx":             false,
+		"\r\n0\r\n\r\n":          true, // the end, which waits for nothing
+		"\x00\x00\x10\x01\r\nxy": false,
+		"0123456789abcdefABCDEF": false,
+	} {
+		if got := chunkBegins([]byte(in)); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+}
+
+// busy makes the pacer of s think that events come all the time.
+func busy(s *Stream, now time.Time) {
+	for s.events.count < steady || !s.pacer.pays(1, now) {
+		s.events.add(1, 4*steady, now)
+	}
+}
+
+// TestABusyStreamWaitsForItsTick reads what was sent meanwhile at once.
+func TestABusyStreamWaitsForItsTick(t *testing.T) {
+	if !canRead {
+		return
+	}
+	const delay = 30 * time.Millisecond
+	for _, secure := range []bool{false, true} {
+		next := make(chan struct{})
+		s := streaming(t, secure, delay, func(w http.ResponseWriter) {
+			for range 2 {
+				send(w, strings.Repeat("a", 5000))
+				<-next
+			}
+		})
+		readAll(t, s, 5000)
+		now := time.Now()
+		tick := s.pacer.tick(now)
+		busy(s, now)
+		next <- struct{}{}
+		s.Wait(1)
+		if woken := time.Now(); woken.Before(tick) {
+			t.Errorf("TLS %v: it woke %v before the tick", secure, tick.Sub(woken))
+		}
+		readAll(t, s, 5000)
+		close(next)
+	}
+}
+
+// TestAWaitEnds has a delay that lasts longer than the test.
+func TestAWaitEnds(t *testing.T) {
+	if !canRead {
+		return
+	}
+	for name, end := range map[string]func(t *testing.T, w http.ResponseWriter, s *Stream){
+		"once a large read is there": func(_ *testing.T, w http.ResponseWriter, _ *Stream) {
+			send(w, strings.Repeat("a", 2*readSize))
+		},
+		"when it is closed": func(t *testing.T, _ http.ResponseWriter, s *Stream) {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		},
+		"when the server goes": func(t *testing.T, w http.ResponseWriter, _ *Stream) {
+			if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				c.Close()
+			} else {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waiting, ended := make(chan *Stream), make(chan struct{})
+			s := streaming(t, false, forever, func(w http.ResponseWriter) {
+				send(w, "a")
+				if s, ok := <-waiting; ok {
+					end(t, w, s)
+				}
+				<-ended
+			})
+			readAll(t, s, 1)
+			busy(s, time.Now())
+			waiting <- s
+			s.Wait(1)
+			close(ended)
+		})
+	}
+}
+
+// TestAReadAfterAWaitIsWokenByTheFirstByte: the kernel was asked to be silent.
+func TestAReadAfterAWaitIsWokenByTheFirstByte(t *testing.T) {
+	if !canRead {
+		return
+	}
+	const delay = time.Millisecond
+	next := make(chan struct{})
+	s := streaming(t, true, delay, func(w http.ResponseWriter) {
+		for range 3 {
+			send(w, "a")
+			<-next
+		}
+	})
+	readAll(t, s, 1)
+	for range 2 {
+		// It gives up after the silence, or once it does not pay.
+		busy(s, time.Now())
+		s.Wait(1)
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			readAll(t, s, 1)
+		}()
+		next <- struct{}{}
+		<-read
+	}
+	close(next)
+}
+
+func TestItPaysToWaitWhileEventsComeTogether(t *testing.T) {
+	now := time.Now()
+	feed := func(p *pacer, every, during time.Duration) (pays bool) {
+		for end := now.Add(during); now.Before(end); now = now.Add(every) {
+			pays = p.pays(1, now)
+		}
+		return pays
+	}
+	p := &pacer{delay: 20 * time.Millisecond}
+	if feed(p, 50*time.Millisecond, 10*time.Second) {
+		t.Error("20 a second are .4 in a delay")
+	}
+	if !feed(p, 5*time.Millisecond, time.Second) {
+		t.Error("200 a second are 4 in a delay")
+	}
+	if !feed(p, 14*time.Millisecond, time.Second) || feed(p, 25*time.Millisecond, 2*time.Second) {
+		t.Error("once it waits, 70 a second are enough and 40 are not")
+	}
+	p.pays(100_000, now)
+	if p.pays(0, now.Add(time.Second)) {
+		t.Error("a burst is not forgotten after a second")
+	}
+}
+
+func TestDelaysThatDivideEachOtherShareTicks(t *testing.T) {
+	now := start.Add(time.Duration(1234567890))
+	ten, fifty := pacerOf(10*time.Millisecond), pacerOf(50*time.Millisecond)
+	if ten != pacerOf(10*time.Millisecond) || pacerOf(0) != nil {
+		t.Error("there is one pacer for a delay, and none for no delay")
+	}
+	var ticks []time.Time
+	for at := now; len(ticks) < 6; {
+		at = ten.tick(at)
+		ticks = append(ticks, at)
+	}
+	if tick := fifty.tick(now); !slices.Contains(ticks, tick) || tick.Sub(now) > 50*time.Millisecond || !tick.After(now) {
+		t.Errorf("%v is none of %v", tick, ticks)
+	}
+}
