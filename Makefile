@@ -45,9 +45,9 @@ test: $(BIN)/kinglet-cluster unit e2e browser
 # and staticcheck, with controller-runtime, with another version of Kubernetes).
 check: format tidy-check lint apidiff strangers alerts neighbours many peers-cache
 
-# What runs longer, three hours and a half in all: random runs, real clusters, other
+# What runs longer, four hours and a half in all: random runs, real clusters, other
 # people's suites, every supported Kubernetes, and the control plane's own tests.
-nightly: lint-all fuzz mutants torture soak peers matrix long-cluster unit-cluster long-decoders vulnerabilities
+nightly: lint-all fuzz mutants torture soak peers operators matrix long-cluster unit-cluster long-decoders vulnerabilities
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -160,12 +160,17 @@ fuzz:
 # controller-runtime's; and controller-runtime's over ctrlruntime.
 # PEERS="-suite apiserver -run Quota" for some of them; test/peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
-.PHONY: peers-cache $(BIN)/peers
+# operators is the tests of cert-manager, Karpenter and Cluster API, with kinglet and
+# without it; PEERS="-suite karpenter -package termination" for some of them.
+.PHONY: peers-cache operators $(BIN)/peers
 $(BIN)/peers:
 	$(GO) build -o $@ ./test/peers
 
 peers: $(BIN)/peers $(BIN)/kinglet-cluster
 	cd test/peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster $(PEERS)
+
+operators: $(BIN)/peers $(BIN)/kinglet-cluster
+	cd test/peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster -suite ^operators/ $(PEERS)
 
 peers-cache: $(BIN)/peers
 	cd test/peers && $(BIN)/peers -suite ^client-go/ $(PEERS)

@@ -47,6 +47,20 @@
 // methods call the module's queue (hookedqueue.go), since the module imports the
 // original.
 //
+// # Operators
+//
+// The suites operators/… (make operators) run the tests of whole operators, as they are:
+// operators.go has their versions. Each runs without kinglet first (plain). The others
+// have the operator's module copied as well, so that every import is swapped, and, by
+// edits, its tests' managers, caches and clients from module ctrlruntime. A module that requires
+// the operator, with the requirements of its go.mod, takes the place of
+// testdata/suites.mod. Each package has a control plane of its own, as with envtest.
+//
+//   - cert-manager: its controllers' tests, over fakes.
+//   - Karpenter: the suites whose client has a cache. The client asks after each write
+//     until the cache has it: as it is (polling), asking once, and without that client.
+//   - Cluster API: four packages of reconcilers and of caches of remote clusters.
+//
 // # What is expected
 //
 // expected.txt pins how many tests each suite runs, and lists those that fail on

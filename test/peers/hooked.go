@@ -251,41 +251,50 @@ func newHooked(ctx context.Context, dir string, s suite) (r runner, err error) {
 
 // hookedModfile writes controller-runtime's go.mod with kinglet's modules.
 func hookedModfile(ctx context.Context, dir, module, line string) (string, error) {
-	top, err := repository()
-	if err != nil {
-		return "", err
-	}
-	cache := filepath.Join(top, "cache")
-	if line != "" {
-		cmd := exec.CommandContext(ctx, "go", "run", "-C", filepath.Join(top, "hack"), "./release/line", "cache", line)
-		out, err := cmd.Output()
-		if err != nil {
-			return "", fmt.Errorf("the line %s of module cache: %w", line, err)
-		}
-		made := strings.TrimSpace(string(out))
-		cache = filepath.Join(dir, "cache")
-		if err := errors.Join(copyTree(made, cache), os.RemoveAll(made)); err != nil {
-			return "", err
-		}
-	}
 	text, err := os.ReadFile(filepath.Join(module, "go.mod"))
 	if err != nil {
 		return "", err
 	}
-	const ours = "github.com/kinglet-go/kinglet"
-	text = fmt.Appendf(text, "\nrequire %s/ctrlruntime v0.1.0\n", ours)
-	for name, folder := range map[string]string{
-		"": top, "/cache": cache, "/ctrlruntime": filepath.Join(top, "ctrlruntime"),
-		"/workqueue": filepath.Join(top, "workqueue"), "/kinglettest": filepath.Join(top, "kinglettest"),
-	} {
-		text = fmt.Appendf(text, "replace %s%s => %q\n", ours, name, folder)
+	kinglets, err := replaceKinglet(ctx, dir, line)
+	if err != nil {
+		return "", err
 	}
+	text = append(fmt.Appendf(text, "\nrequire %s v0.1.0\n", kingletCtrlruntime), kinglets...)
 	sum, err := os.ReadFile(filepath.Join(module, "go.sum"))
 	if err != nil {
 		return "", err
 	}
 	modfile := filepath.Join(dir, "kinglet.mod")
 	return modfile, errors.Join(write(modfile, text), write(filepath.Join(dir, "kinglet.sum"), sum))
+}
+
+// replaceKinglet returns the lines of a go.mod that have kinglet's modules from the
+// repository, and module cache, if the line is not the repository's, from a copy below dir.
+func replaceKinglet(ctx context.Context, dir, line string) (text []byte, err error) {
+	top, err := repository()
+	if err != nil {
+		return nil, err
+	}
+	cache := filepath.Join(top, "cache")
+	if line != "" {
+		cmd := exec.CommandContext(ctx, "go", "run", "-C", filepath.Join(top, "hack"), "./release/line", "cache", line)
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("the line %s of module cache: %w", line, err)
+		}
+		made := strings.TrimSpace(string(out))
+		cache = filepath.Join(dir, "cache")
+		if err := errors.Join(copyTree(made, cache), os.RemoveAll(made)); err != nil {
+			return nil, err
+		}
+	}
+	for name, folder := range map[string]string{
+		"": top, "/cache": cache, "/ctrlruntime": filepath.Join(top, "ctrlruntime"),
+		"/workqueue": filepath.Join(top, "workqueue"), "/kinglettest": filepath.Join(top, "kinglettest"),
+	} {
+		text = fmt.Appendf(text, "replace github.com/kinglet-go/kinglet%s => %q\n", name, folder)
+	}
+	return text, nil
 }
 
 // copyTree makes to a copy of a folder.

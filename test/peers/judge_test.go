@@ -125,7 +125,7 @@ func TestTheListOfThisRepositoryIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range suites {
+	for _, s := range slices.Concat(suites, operatorSuites()) {
 		if all[s.name] == nil {
 			t.Errorf("suite %s has no line in expected.txt", s.name)
 		}

@@ -22,6 +22,7 @@ import (
 type options struct {
 	suite   *regexp.Regexp
 	run     *regexp.Regexp
+	pkg     *regexp.Regexp
 	verbose bool
 	list    bool
 	race    bool
@@ -76,8 +77,9 @@ func parseFlags(args []string) (options, error) {
 			return err
 		})
 	}
-	expr("suite", "run suites whose name matches this `regexp`", &opts.suite)
+	expr("suite", "run suites whose name matches this `regexp`; without it, all but those of operators", &opts.suite)
 	expr("run", "run tests whose name matches this `regexp`; numbers of tests are not looked at then", &opts.run)
+	expr("package", "run packages of operators whose import path matches this `regexp`; numbers of tests are not looked at then", &opts.pkg)
 	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
 	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
 	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
@@ -98,6 +100,7 @@ func parseFlags(args []string) (options, error) {
 
 // run runs the suites and reports whether anything has failed.
 func run(ctx context.Context, opts options, out io.Writer) (failed bool, err error) {
+	all := append(slices.Clone(suites), operatorSuites()...)
 	expected, err := readExpected()
 	if errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("start it in folder test/peers of kinglet's repository: %w", err)
@@ -106,12 +109,15 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 		return false, err
 	}
 	for name := range expected {
-		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
+		if !slices.ContainsFunc(all, func(s suite) bool { return s.name == name }) {
 			return false, fmt.Errorf("expected.txt: there is no suite %q", name)
 		}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(suites), func(s suite) bool {
-		return opts.suite != nil && !opts.suite.MatchString(s.name)
+	chosen := slices.DeleteFunc(slices.Clone(all), func(s suite) bool {
+		if opts.suite == nil {
+			return s.operator != nil
+		}
+		return !opts.suite.MatchString(s.name)
 	})
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no suite matches -suite %s", opts.suite)
@@ -123,11 +129,14 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	if err != nil {
 		return false, err
 	}
-	t, unlock, err := newTree(ctx, dir, opts.clientGo, suites)
-	if err != nil {
-		return false, err
+	t := &tree{dir: dir}
+	if slices.ContainsFunc(chosen, func(s suite) bool { return s.operator == nil }) {
+		var unlock func()
+		if t, unlock, err = newTree(ctx, dir, opts.clientGo, suites); err != nil {
+			return false, err
+		}
+		defer unlock()
 	}
-	defer unlock()
 	var sum verdict
 	for _, s := range chosen {
 		e := expected[s.name]
@@ -151,6 +160,9 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 }
 
 func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+	if s.operator != nil {
+		return runOperator(ctx, t.dir, s, e, opts, out)
+	}
 	if s.hooked != "" {
 		return runHooked(ctx, t.dir, s, e, opts, out)
 	}
@@ -164,7 +176,7 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 	if err := t.proveSwapped(ctx, s); err != nil {
 		return verdict{}, err
 	}
-	tests, err := t.testsOf(ctx, s)
+	tests, _, err := t.testsOf(ctx, s)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -25,6 +25,11 @@ type suite struct {
 	// one whose managers and controllers are to have the module's client and queue by
 	// default.
 	client, defaults bool
+	// operator is of the suites that are made from operators.go: over kinglet, with these
+	// edits, or plain, without it.
+	operator *operator
+	copied   []edit
+	plain    bool
 	// beside are the tests of a hooked suite beside its specs.
 	beside []string
 }
@@ -182,6 +187,8 @@ const (
 	clientGoQueue = "k8s.io/client-go/util/workqueue"
 	kingletCache  = "github.com/kinglet-go/kinglet/cache"
 	kingletQueue  = "github.com/kinglet-go/kinglet/workqueue"
+
+	kingletCtrlruntime = "github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
 var dropIns = map[string]string{

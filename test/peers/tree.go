@@ -72,10 +72,16 @@ func fillTree(ctx context.Context, dir string, clientGo bool, suites []suite) (*
 	if err != nil {
 		return nil, err
 	}
+	return t, t.swapModules(ctx, mod, suites)
+}
+
+// swapModules copies the modules whose packages import one of those with a drop-in, and
+// adds them to the go.mod.
+func (t *tree) swapModules(ctx context.Context, mod []byte, suites []suite) error {
 	for path, to := range dropIns {
 		needs, err := list(ctx, t.pinned, "-deps", to)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.needs[path] = map[string]bool{}
 		for _, p := range needs {
@@ -95,7 +101,7 @@ func fillTree(ctx context.Context, dir string, clientGo bool, suites []suite) (*
 	}
 	pkgs, err := list(ctx, t.pinned, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	modules := map[string]*goModule{}
 	for _, p := range pkgs {
@@ -114,11 +120,11 @@ func fillTree(ctx context.Context, dir string, clientGo bool, suites []suite) (*
 	for _, path := range slices.Sorted(maps.Keys(modules)) {
 		m := modules[path]
 		if err := t.copy(m, skip); err != nil {
-			return nil, fmt.Errorf("copy module %s: %w", m.Path, err)
+			return fmt.Errorf("copy module %s: %w", m.Path, err)
 		}
 		mod = fmt.Appendf(mod, "\nreplace %s => %s\n", m.Path, strconv.Quote(t.module(m)))
 	}
-	return t, write(t.modfile, mod)
+	return write(t.modfile, mod)
 }
 
 // pin makes the folder a module that requires what testdata/suites.mod does, and has
@@ -139,13 +145,18 @@ func (t *tree) pin() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The go command looks for a go.mod, whatever -modfile says.
+	return mod, t.writeModules(mod, sum)
+}
+
+// writeModules writes what pins the modules. The go command looks for a go.mod, whatever
+// -modfile says.
+func (t *tree) writeModules(mod, sum []byte) error {
 	for name, text := range map[string][]byte{"go.mod": mod, "go.sum": sum, "pinned.mod": mod, "pinned.sum": sum} {
 		if err := write(filepath.Join(t.dir, name), text); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return mod, nil
+	return nil
 }
 
 // repository is the folder of kinglet's root module, from the folder of this package.
