@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -115,23 +116,40 @@ func TestAWatchHasAConnectionOfItsOwn(t *testing.T) {
 // passing is a wrapper of somebody else's.
 type passing struct{ http.RoundTripper }
 
-// TestAWatchIsDialedAsItsConfigurationSays: through a tunnel, for example.
+// TestAWatchIsDialedAsItsConfigurationSays: through a tunnel, for example. A connection of
+// another type than TCP's cannot be told to notice a dead peer, and its Read may do more than
+// to read: watches then share one with lists, whose pings do.
 func TestAWatchIsDialedAsItsConfigurationSays(t *testing.T) {
-	var p peers
-	cfg := p.serve(t)
-	var mu sync.Mutex
-	dialed := 0
-	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		mu.Lock()
-		dialed++
-		mu.Unlock()
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
-	src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-	if err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func([]Event[*corev1.Pod]) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if dialed != 1 || len(p.watches) != 1 {
-		t.Errorf("%d dialed, watches over %v", dialed, p.watches)
+	for _, tunnel := range []bool{false, true} {
+		var p peers
+		cfg := p.serve(t)
+		var dialed atomic.Int64
+		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialed.Add(1)
+			c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if tunnel {
+				c = struct{ net.Conn }{c}
+			}
+			return c, err
+		}
+		src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		for range 2 {
+			if err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func([]Event[*corev1.Pod]) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, wantMajor := int64(2), 1
+		if tunnel {
+			// The first was given up.
+			wantMajor = 2
+		}
+		if dialed.Load() != want {
+			t.Errorf("%d connections were dialed, watches over %v", dialed.Load(), p.watches)
+		}
+		for _, major := range p.watches {
+			if major != wantMajor {
+				t.Errorf("tunnel %v: a watch over HTTP/%d", tunnel, major)
+			}
+		}
 	}
 }

@@ -168,7 +168,7 @@ func idleWatches(t *testing.T, events int, shared bool) {
 	want, most := 2*n, int64(20<<10)
 	if !shared {
 		// Its buffer is larger than net/http's.
-		want, most = 3*n, 36<<10
+		want, most = 3*n, 48<<10
 	}
 	if watchG != bareG || bareG != want {
 		t.Errorf("%d goroutines, and %d of bare streams, want %d", watchG, bareG, want)

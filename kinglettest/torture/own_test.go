@@ -409,14 +409,14 @@ func TestNoReadIsOlderThanTheProgramsOwnWrites(t *testing.T) {
 	for i := range 4 {
 		selects, scoped := i%2 == 1, i >= 2
 		t.Run(fmt.Sprintf("selects=%v,scoped=%v", selects, scoped), func(t *testing.T) {
-			tr := ownTrial{seed: *firstSeed + uint64(i), writes: max(2_500, testkit.Trials(10_000)), selects: selects, scoped: scoped}
+			tr := ownTrial{seed: firstSeed() + uint64(i), writes: max(2_500, testkit.Trials(10_000)), selects: selects, scoped: scoped}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)
 			}
 		})
 	}
 	t.Run("many seeds", func(t *testing.T) {
-		for seed := *firstSeed + 10; seed < *firstSeed+10+uint64(max(10, testkit.Trials(30))); seed++ {
+		for seed := firstSeed() + 10; seed < firstSeed()+10+uint64(max(10, testkit.Trials(30))); seed++ {
 			tr := ownTrial{seed: seed, writes: 300, selects: seed%2 == 0, scoped: seed%4 < 2}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)

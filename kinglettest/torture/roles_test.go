@@ -22,7 +22,7 @@ func TestNothingIsLostWhateverIsRefused(t *testing.T) {
 	began := time.Now()
 	totals := map[string]time.Duration{}
 	for i := 0; *duration == 0 && i < n || *duration > 0 && time.Since(began) < *duration/5; i++ {
-		p := planOfRoles(*firstSeed + uint64(i))
+		p := planOfRoles(firstSeed() + uint64(i))
 		courses := map[string]course{}
 		for _, e := range roleEngines() {
 			courses[e.name] = courseOf(t, p, e)

@@ -17,7 +17,6 @@ import (
 )
 
 var (
-	firstSeed = flag.Uint64("seed", 1, "of the first trial")
 	trials    = flag.Int("trials", 0, "how many; 0 for as many as a test needs")
 	enough    = flag.Bool("enough", false, "end with the first failure, and do not shrink it")
 	duration  = flag.Duration("for", 0, "run new trials for so long instead, over all engines together")
@@ -27,6 +26,9 @@ var (
 	times     = flag.Int("times", 0, "of TestReplay: how often")
 	engine    = flag.String("engine", "kinglet", "of TestReplay")
 )
+
+// firstSeed is that of the first trial: the flag -seed, or 1.
+func firstSeed() uint64 { return max(testkit.Given(), 1) }
 
 func TestMain(m *testing.M) {
 	// client-go tells of every fault.
@@ -45,7 +47,7 @@ func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
 	var sums []*summary
 	for _, e := range engines() {
 		t.Run(strings.ReplaceAll(e.Name, " ", "-"), func(t *testing.T) {
-			c := campaign{engine: e, first: *firstSeed, trials: testkit.Trials(1000), workers: workers(), shrink: 2, enough: *enough}
+			c := campaign{engine: e, first: firstSeed(), trials: testkit.Trials(1000), workers: workers(), shrink: 2, enough: *enough}
 			if *enough {
 				c.shrink = 0
 			}
@@ -99,7 +101,7 @@ func TestReplay(t *testing.T) {
 		if e.Name != *engine {
 			continue
 		}
-		tr := torture.Trial{Seed: *firstSeed, Steps: numbers(t, *steps), Faults: numbers(t, *faults)}
+		tr := torture.Trial{Seed: firstSeed(), Steps: numbers(t, *steps), Faults: numbers(t, *faults)}
 		failed := 0
 		for range max(1, *times) {
 			if res := tr.Run(t, e); len(res.Violations) > 0 {

@@ -60,14 +60,9 @@ type conn struct {
 // recordHeader is the length of a TLS record's header: type, version, length.
 const recordHeader = 5
 
-// buffered returns c if it does not show what it has received.
-func buffered(c net.Conn) net.Conn {
-	tcp := tcpOf(c)
-	if tcp == nil {
-		return c
-	}
-	// Whoever dials in a way of his own may have set it; a watch needs it.
-	_ = tcp.SetKeepAliveConfig(keepAlive)
+// buffered returns c, whose TCP connection is tcp, if the system does not show what it has
+// received.
+func buffered(c net.Conn, tcp *net.TCPConn) net.Conn {
 	raw, err := tcp.SyscallConn()
 	if err != nil || !canRead {
 		return c

@@ -19,7 +19,7 @@ func pair(t *testing.T, dial func(context.Context, string, string) (net.Conn, er
 	defer l.Close()
 	dialed := must(dial(t.Context(), "tcp", l.Addr().String()))
 	theirs = must(l.Accept())
-	ours = buffered(dialed)
+	ours = buffered(dialed, tcpOf(dialed))
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
 	return ours, theirs
 }
@@ -119,18 +119,5 @@ func TestAConnectionThatRotatesIsKnown(t *testing.T) {
 	rotating.CloseAll()
 	if err := <-ended; err == nil {
 		t.Error("it was not closed")
-	}
-}
-
-type counting struct{ net.Conn }
-
-// TestAConnectionOfAnotherTypeIsLeftAlone: its own Read may do more than to read.
-func TestAConnectionOfAnotherTypeIsLeftAlone(t *testing.T) {
-	ours, _ := pair(t, func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return counting{c}, err
-	})
-	if _, ok := ours.(counting); !ok {
-		t.Errorf("it became a %T", ours)
 	}
 }

@@ -2,12 +2,14 @@ package connection
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -25,8 +27,9 @@ const plainRead = 16 << 10
 // with base's certificates, proxies and dialing, so that what rotates or is traced does
 // so as before. It serves one request: the next watch may reach another API server.
 //
-// If base is not a transport of client-go or of net/http, or has no use for HTTP/1.1,
-// its connections serve the watches too.
+// If base is not a transport of client-go or of net/http, has no use for HTTP/1.1, or dials
+// what is no TCP connection, where nothing would notice a dead peer, its own connections
+// serve the watches too.
 func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
 
 type split struct {
@@ -36,6 +39,8 @@ type split struct {
 	// own was made from made. client-go replaces its transport when the file of its
 	// authorities changes. guarded by mu
 	made, own *http.Transport
+	// unknown reports that base's connections are not TCP's.
+	unknown atomic.Bool
 }
 
 // WrappedRoundTripper returns the transport below, for apimachinery.
@@ -43,9 +48,13 @@ func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
 
 // RoundTrip implements http.RoundTripper.
 func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
-	if streamOf(req.Context()) != nil {
+	if streamOf(req.Context()) != nil && !s.unknown.Load() {
 		if own := s.ownTransport(); own != nil {
-			return own.RoundTrip(req)
+			resp, err := own.RoundTrip(req)
+			if !errors.Is(err, errUnknown) {
+				return resp, err
+			}
+			s.unknown.Store(true)
 		}
 	}
 	return s.base.RoundTrip(req)
@@ -87,6 +96,8 @@ func packageOf(v any) string {
 	return t.PkgPath()
 }
 
+var errUnknown = errors.New("a connection that is not TCP's")
+
 // own returns nil if t's connections would not speak HTTP/1.1, or are made in a way that
 // shows nothing of them.
 func own(t *http.Transport) *http.Transport {
@@ -109,7 +120,14 @@ func own(t *http.Transport) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return buffered(c), nil
+		tcp := tcpOf(c)
+		if tcp == nil {
+			_ = c.Close()
+			return nil, errUnknown
+		}
+		// A dialer that is not client-go's may have set it; a watch needs it.
+		_ = tcp.SetKeepAliveConfig(keepAlive)
+		return buffered(c, tcp), nil
 	}
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
