@@ -40,6 +40,6 @@
 //	control plane  pods of a real one under churn, with -cluster
 //
 // The drop-in is the program that client-go is measured with, with one import changed.
-// kinglet's and the drop-in's watches have connections of their own, as they have by
-// default where the client's configuration is known.
+// kinglet's and the drop-in's watches move to connections of their own when they are busy, as
+// they do by default where the client's configuration is known.
 package main

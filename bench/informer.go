@@ -31,8 +31,6 @@ type setup struct {
 	encoding replay.Encoding
 	// secure is TLS with HTTP/2.
 	secure bool
-	// shared leaves the watches of kinglet's source with the connections of the client's pool.
-	shared bool
 	// delay is the MaxDelay of kinglet's source; nil is the default.
 	delay *time.Duration
 	form  form
@@ -335,7 +333,7 @@ type typedInformer[T metav1.Object] struct {
 func startTyped[T metav1.Object](
 	ctx context.Context, s *setup, cfg *rest.Config, a *audience, fn func(T) (T, error), second func(T) []string,
 ) (running, error) {
-	opts := source.Options{Namespace: s.namespace, SharedConnection: s.shared, MaxDelay: s.delay}
+	opts := source.Options{Namespace: s.namespace, MaxDelay: s.delay}
 	if s.transform == managedFieldsDropped {
 		opts.Drop = []string{source.DropManagedFields}
 	}

@@ -25,19 +25,16 @@ type rate struct {
 	window time.Duration
 }
 
-// Engines of the rows of rates beside those of other rows: kinglet's informers with another
-// MaxDelay than the default, and with connections that they share, where no event waits.
-const (
-	delayed = "kinglet, delay "
-	pooled  = "kinglet, HTTP/2"
-)
+// delayed are engines of the rows of rates: kinglet's informers with another MaxDelay than
+// the default. With 0 they stay on the connection of HTTP/2 that they share.
+const delayed = "kinglet, delay "
 
 func rateEngines() []string {
 	engines := []string{clientGo, runtimes, kinglets, dropIn}
 	for _, d := range []time.Duration{0, 10, 50, 200} {
 		engines = append(engines, delayed+(d*time.Millisecond).String())
 	}
-	return append(engines, pooled, drain)
+	return append(engines, drain)
 }
 
 // rateRows measure an event at the rates that clusters have, where waking up costs more
@@ -88,7 +85,6 @@ func (r rate) of(engine string) rate {
 			r.delay = &d
 		}
 	}
-	r.shared = engine == pooled
 	return r
 }
 

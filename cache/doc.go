@@ -52,7 +52,7 @@
 //
 //	config.Wrap(source.WrapTransport)
 //
-// With it, watches have connections of their own, and busy ones let events wait for
+// With it, a busy watch moves to a connection of its own, where events wait for
 // source.DefaultMaxDelay, so that several are read at once: see package source.
 //
 // Do not do so where a closure filters or changes what its client returns: the

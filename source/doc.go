@@ -96,23 +96,27 @@
 // on average, and nothing for a stream that is not busy. Lists never wait, nor do streams
 // over shared connections.
 //
-// This needs a connection to the watch alone. Over HTTP/2 the neighbours would wait as
-// well, and each frame is handed from the connection's goroutine to the watch's.
+// A stream that waits needs a connection of its own: over HTTP/2 its neighbours would wait
+// as well, and each frame is handed from the connection's goroutine to the watch's. A watch
+// begins on the connection that its client shares, and once it has been busy for a second it
+// ends; the next one, from the version that was reached, has its own. Half a minute of
+// silence brings it back in the same way. So an idle watch costs what it cost without this,
+// and the pings of HTTP/2 tell it from one whose server has gone.
 //
-//	| source                                              | own connection, delay |
-//	| FromConfig                                          | yes |
-//	| closures of a client with cfg.Wrap(WrapTransport)   | yes |
-//	| closures of a client with WrapClient, as package    | if nothing wraps the client's |
-//	| cache has for NewListWatchFromClient                | transport: no token, no impersonation |
-//	| FromREST, closures of another client                | no |
-//	| any, if the transport below is not net/http's, or   | no |
-//	| not for HTTP/1.1; any system but Linux: no delay    | |
+//	source                                              | can move, and wait
+//	FromConfig                                          | yes
+//	closures of a client with cfg.Wrap(WrapTransport)   | yes
+//	closures of a client with WrapClient, which package | if nothing wraps its transport,
+//	cache uses for NewListWatchFromClient               | as a token or a user agent does
+//	FromREST, closures of any other client              | no
+//	any, where the transport below is not client-go's   | no
+//	or net/http's, or dials anything but TCP, or does   |
+//	not speak HTTP/1.1; on any system but Linux         |
 //
 // An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
 // function and its proxies, with its exec plugin, and it is closed when certificates
-// rotate. It serves one watch, so that the next one may reach another API server. An idle
-// one costs two goroutines and some 40 KiB here, and about as much on the server. A
-// program that runs on every node of a large cluster may prefer Options.SharedConnection.
+// rotate. It serves one watch. If it cannot be had, the shared one serves for ten minutes.
+// It costs two goroutines and some 40 KiB here, and about as much on the server.
 //
 // # Dead peers
 //
@@ -121,8 +125,8 @@
 // unless the environment says otherwise (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
 // HTTP2_PING_TIMEOUT_SECONDS). FromConfig enables this also for https without TLS
 // settings, where client-go uses a transport without pings. A watch's own
-// connection has TCP keep-alive, which takes 45 s as well. Over a shared connection of
-// HTTP/1.1 the client's dialer decides: client-go's leaves Go's settings, which
+// connection has TCP keep-alive, which takes 45 s as well, and is given up after half a
+// minute of silence. Over a shared connection of HTTP/1.1 the client's dialer decides: client-go's leaves Go's settings, which
 // take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
 //
 // # What happens to what is broken

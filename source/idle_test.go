@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -102,14 +101,12 @@ func labelled(t testing.TB, value string) int {
 // streams, read by one goroutine each, which is what the caller's is. The
 // server's memory is in both.
 func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
-	for _, shared := range []bool{true, false} {
-		for _, events := range []int{1, 300} {
-			t.Run(fmt.Sprintf("shared %v, after %d events", shared, events), func(t *testing.T) { idleWatches(t, events, shared) })
-		}
+	for name, events := range map[string]int{"after one event": 1, "after a burst": 300} {
+		t.Run(name, func(t *testing.T) { idleWatches(t, events) })
 	}
 }
 
-func idleWatches(t *testing.T, events int, shared bool) {
+func idleWatches(t *testing.T, events int) {
 	const n = 100
 	var bareG, watchG int
 	var bareB, watchB int64
@@ -117,11 +114,7 @@ func idleWatches(t *testing.T, events int, shared bool) {
 	// nothing of the first is there when the second one counts.
 	t.Run("bare", func(t *testing.T) {
 		cfg, size := serveTLS(t, events)
-		client, major := must(rest.HTTPClientFor(cfg)), 2
-		if !shared {
-			cfg.NextProtos = []string{"http/1.1"}
-			client, major = must(rest.HTTPClientFor(cfg)), 1
-		}
+		client := must(rest.HTTPClientFor(cfg))
 		bareG, bareB = footprint(t, n, func(ctx context.Context, waiting func()) error {
 			req := must(http.NewRequestWithContext(ctx, "GET", cfg.Host+"/api/v1/pods?watch=true", nil))
 			resp, err := client.Do(req)
@@ -129,7 +122,7 @@ func idleWatches(t *testing.T, events int, shared bool) {
 				return ctx.Err()
 			}
 			defer resp.Body.Close()
-			if resp.ProtoMajor != major {
+			if resp.ProtoMajor != 2 {
 				t.Errorf("the streams are %s", resp.Proto)
 			}
 			b := make([]byte, 32)
@@ -147,7 +140,7 @@ func idleWatches(t *testing.T, events int, shared bool) {
 	t.Run("watches", func(t *testing.T) {
 		cfg, _ := serveTLS(t, events)
 		watchG, watchB = footprint(t, n, func(ctx context.Context, waiting func()) error {
-			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{SharedConnection: shared}))
+			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
 			// client-go's cache of transports has weak references. A source that
 			// waits on a stream does not need its transport, so a collection
 			// would take it away from a source that nobody refers to, and the
@@ -164,16 +157,11 @@ func idleWatches(t *testing.T, events int, shared bool) {
 	})
 	perWatch := (watchB - bareB) / n
 	t.Logf("%d watches: %d goroutines (%d bare), %d bytes each beyond a bare stream", n, watchG, bareG, perWatch)
-	// A stream's own are the reader, and one of net/http's, over HTTP/1.1 two.
-	want, most := 2*n, int64(20<<10)
-	if !shared {
-		// Its buffer is larger than net/http's.
-		want, most = 3*n, 48<<10
+	// The stream's own two are the reader, and one of net/http's.
+	if watchG != bareG || bareG != 2*n {
+		t.Errorf("%d goroutines, and %d of bare streams, want %d", watchG, bareG, 2*n)
 	}
-	if watchG != bareG || bareG != want {
-		t.Errorf("%d goroutines, and %d of bare streams, want %d", watchG, bareG, want)
-	}
-	if perWatch > most {
+	if perWatch > 20<<10 {
 		t.Errorf("%d bytes a watch beyond a bare stream", perWatch)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
@@ -29,8 +30,9 @@ type interception[T any] struct {
 	requested schema.GroupVersionResource // guarded by mu
 	// dec is for objects of gv, the group and version of the last request. A client
 	// usually asks for one only.
-	gv  schema.GroupVersion // guarded by mu
-	dec *decoder[T]         // guarded by mu
+	gv    schema.GroupVersion // guarded by mu
+	dec   *decoder[T]         // guarded by mu
+	route connection.Route
 	// shut is why the interceptor is off, or nil. guarded by mu
 	shut error
 }
@@ -43,7 +45,7 @@ func (g *interception[T]) call(honours, watch, once bool, asked metav1.ListOptio
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.metadata(), asked, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, once, g.want.metadata(), asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch)
 	})
 }

@@ -66,13 +66,10 @@ type Options struct {
 	// to the objects they are given.
 	DisableSharing bool
 	// MaxDelay is how long events may wait so that several are read at once; nil means
-	// DefaultMaxDelay, 0 that none waits, and a second is the most. The first events after
-	// silence never wait, nor do those of a stream that is not busy: see doc.go.
+	// DefaultMaxDelay, and a second is the most. With 0 none waits, and watches stay on
+	// shared connections. The first events after silence never wait, nor do those of a
+	// stream that is not busy: see doc.go.
 	MaxDelay *time.Duration
-	// SharedConnection sends watches over the connections of the client's pool, where
-	// their events do not wait. Without it FromConfig gives each watch a connection of its
-	// own: see doc.go.
-	SharedConnection bool
 	// Narrows says how a ListerWatcher's closures narrow the collection, if the caller
 	// knows: it returns their namespace, empty for all of them, and sets the selectors of
 	// their requests. Other sources do not look at it. It may be called at any time.

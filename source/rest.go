@@ -60,10 +60,8 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 	timeout := cfg.Timeout
 	cfg.Timeout = 0
 	connection.EnablePings(cfg)
-	if !opts.SharedConnection {
-		// Below all other wrappers.
-		cfg.WrapTransport = transport.Wrappers(connection.Wrap, cfg.WrapTransport)
-	}
+	// Below all other wrappers.
+	cfg.WrapTransport = transport.Wrappers(connection.Wrap, cfg.WrapTransport)
 	client, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", gvr.GroupResource(), err)
@@ -131,6 +129,7 @@ type restSource[T any] struct {
 	dec     *decoder[T]
 	// whole returns Traits.Whole.
 	whole func() bool
+	route connection.Route
 	// acceptList and acceptWatch are the Accept headers of requests.
 	acceptList, acceptWatch string
 }
@@ -198,7 +197,7 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 //go:noinline
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
-	ctx, body := connection.Watch(ctx, s.opts.maxDelay())
+	ctx, body := connection.Watch(ctx, &s.route, s.opts.maxDelay(), req.SendInitialEvents)
 	stream, err := s.request(&lo, s.acceptWatch).Throttle(nil).MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ type watching[T any] struct {
 	w      *encoding.Window
 	held   Held[T]
 	yield  func([]Event[T]) error
-	// stream is nil if it is not known what the connection has received. read are the
-	// events since its last Wait.
+	// stream is nil for other readers than a server's answer. read are the events since its
+	// last Wait.
 	stream *connection.Stream
 	read   int
 	// counted is where in the stream the last event ended. Bytes between two
@@ -89,7 +89,10 @@ func (s *watching[T]) run() error {
 		if len(s.w.Unread()) == 0 {
 			s.rest()
 			if s.stream != nil {
-				s.stream.Wait(s.read)
+				if s.stream.Wait(s.read) {
+					// The next watch goes on from here.
+					return nil
+				}
 				s.read = 0
 			}
 		}
@@ -138,6 +141,9 @@ func (s *watching[T]) batch() (sent bool, err error) {
 		end := s.w.Offset() + int64(frames[i].End)
 		events[i].Bytes = end - s.counted
 		s.counted = end
+		if s.stream != nil && events[i].InitialEventsEnd {
+			s.stream.Synced()
+		}
 	}
 	s.w.Consume(frames[n-1].End)
 	s.read += n

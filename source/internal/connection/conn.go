@@ -182,6 +182,16 @@ func (c *conn) receive(at time.Time) bool {
 	return !c.empty || err != nil
 }
 
+// await waits for the first byte, or the end, until at. It reports whether the next Read
+// returns at once.
+func (c *conn) await(at time.Time) bool {
+	if c.buf != nil {
+		return true
+	}
+	c.setDeadline(at)
+	return !errors.Is(c.raw.Read(c.take), os.ErrDeadlineExceeded)
+}
+
 func (c *conn) lookAt(fd uintptr) { c.empty = !c.poll(fd) }
 
 // parkAt is called before receive sleeps, and once the kernel reports the connection as

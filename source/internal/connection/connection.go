@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -22,14 +21,13 @@ import (
 // could not see it.
 const plainRead = 16 << 10
 
-// Wrap returns a transport that sends each request with a Stream over a connection of its
-// own, and every other request to base. Such a connection speaks HTTP/1.1, and is made
-// with base's certificates, proxies and dialing, so that what rotates or is traced does
-// so as before. It serves one request: the next watch may reach another API server.
+// Wrap returns a transport that sends the requests of streams whose Route says so over
+// connections of their own, and all others to base. Such a connection speaks HTTP/1.1, and
+// is made with base's certificates, proxies and dialing, so that what rotates or is traced
+// does so as before. It serves one request: the next one may reach another API server.
 //
 // If base is not a transport of client-go or of net/http, has no use for HTTP/1.1, or dials
-// what is no TCP connection, where nothing would notice a dead peer, its own connections
-// serve the watches too.
+// what is no TCP connection, all streams stay with base.
 func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
 
 type split struct {
@@ -39,8 +37,6 @@ type split struct {
 	// own was made from made. client-go replaces its transport when the file of its
 	// authorities changes. guarded by mu
 	made, own *http.Transport
-	// unknown reports that base's connections are not TCP's.
-	unknown atomic.Bool
 }
 
 // WrappedRoundTripper returns the transport below, for apimachinery.
@@ -48,13 +44,20 @@ func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
 
 // RoundTrip implements http.RoundTripper.
 func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
-	if streamOf(req.Context()) != nil && !s.unknown.Load() {
+	if stream := streamOf(req.Context()); stream != nil && !stream.route.refused() {
 		if own := s.ownTransport(); own != nil {
+			if !stream.route.own.Load() {
+				stream.movable = true
+				return s.base.RoundTrip(req)
+			}
 			resp, err := own.RoundTrip(req)
-			if !errors.Is(err, errUnknown) {
+			if err == nil && resp.StatusCode != http.StatusOK {
+				stream.route.own.Store(false)
+			}
+			if err == nil || req.Context().Err() != nil {
 				return resp, err
 			}
-			s.unknown.Store(true)
+			stream.route.refuse()
 		}
 	}
 	return s.base.RoundTrip(req)
@@ -101,7 +104,8 @@ var errUnknown = errors.New("a connection that is not TCP's")
 // own returns nil if t's connections would not speak HTTP/1.1, or are made in a way that
 // shows nothing of them.
 func own(t *http.Transport) *http.Transport {
-	if t.DialTLSContext != nil || t.DialTLS != nil || t.Dial != nil { //nolint:staticcheck // whoever sets it has it used
+	//lint:ignore SA1019 a transport that sets them has them used
+	if !canRead || t.DialTLSContext != nil || t.DialTLS != nil || t.Dial != nil {
 		return nil
 	}
 	if p := t.Protocols; p != nil && !p.HTTP1() {

@@ -1,5 +1,5 @@
-// Package connection gives watches connections of their own, whose events are read when it
-// pays, and lets other connections notice a dead peer.
+// Package connection gives busy watches connections of their own, whose events are read when
+// it pays, and lets other connections notice a dead peer.
 //
 // A cluster sends an informer 20, 200 or 2,000 events a second, one by one. Then an event
 // costs what waking up costs: the poller, a thread, a system call, a TLS record, and all of
@@ -7,9 +7,10 @@
 // with one system call. Between two ticks the kernel is asked to be silent (SO_RCVLOWAT),
 // unless a large read could be filled. Its parts:
 //
-//   - Wrap sends the request of a watch over a connection of its own, over HTTP/1.1: there
-//     the watch's goroutine reads the socket. Over HTTP/2 another does, and hands over every
-//     frame; and no stream could wait without its neighbours.
+//   - A Route says whether the watches of a source share a connection, and Wrap sends them
+//     so. An own one speaks HTTP/1.1: there the watch's goroutine reads the socket. Over
+//     HTTP/2 another does, and hands over every frame; and no stream could wait without its
+//     neighbours.
 //   - conn reads a connection in large pieces, and knows what is left of one.
 //   - Stream is the body of the answer. It returns all events that are there together.
 //   - pacer knows how busy the process is, and when the next tick is.

@@ -17,6 +17,10 @@ const (
 	steady = 2
 	// silence is how long a stream that waited reads at ticks without finding anything.
 	silence = 500 * time.Millisecond
+	// settled is how long a stream has to be busy to have a connection of its own.
+	settled = time.Second
+	// patience is how long it may be silent then.
+	patience = 30 * time.Second
 )
 
 // rate counts events that are forgotten in time.
@@ -78,19 +82,41 @@ func (p *pacer) tick(now time.Time) time.Time { return now.Add(p.delay - now.Sub
 // next tick at which there is something to read, or when there is as much as a connection
 // reads at a time. It is to be called once everything that was read has been delivered:
 // events that were since the last call. Closing the Stream ends it.
-func (s *Stream) Wait(events int) {
-	c := s.conn.Load()
-	if s.pacer == nil || c == nil {
-		return
+//
+// It returns true if the watch is to be opened again from its version, for another
+// connection: its own, after a second in which it would have paid to wait; or the shared one,
+// after half a minute of silence.
+func (s *Stream) Wait(events int) (move bool) { return s.wait(events, patience) }
+
+func (s *Stream) wait(events int, patience time.Duration) (move bool) {
+	if s.pacer == nil || s.initial {
+		return false
 	}
 	began := time.Now()
 	s.events.add(events, 4*steady, began)
-	if !s.pacer.pays(events, began) || s.events.count < steady {
-		return
-	}
-	for now := began; now.Sub(began) <= max(silence, 2*s.pacer.delay) && s.pacer.pays(0, now); now = time.Now() {
-		if c.receive(s.pacer.tick(now)) {
-			return
+	pays := s.pacer.pays(events, began) && s.events.count >= steady
+	c := s.conn.Load()
+	if c == nil {
+		if !s.movable || !pays {
+			s.busy = time.Time{}
+			return false
 		}
+		if s.busy.IsZero() {
+			s.busy = began
+		}
+		move = began.Sub(s.busy) >= settled
+		s.route.own.Store(move)
+		return move
 	}
+	for now := began; pays && now.Sub(began) <= max(silence, 2*s.pacer.delay); now = time.Now() {
+		if c.receive(s.pacer.tick(now)) {
+			return false
+		}
+		pays = s.pacer.pays(0, now)
+	}
+	if c.await(time.Now().Add(patience)) {
+		return false
+	}
+	s.route.own.Store(false)
+	return true
 }

@@ -13,17 +13,49 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// Stream is the body of the answer to a watch. A Read goes on to the next chunk if the
-// server has begun to send that, and Wait waits until several events can be read at once.
+// Route is how the watches of a source are sent. They begin on a connection that is shared,
+// and move to one of their own once they are busy, and back once they are silent: an idle
+// watch costs no connection, and the pings of HTTP/2 tell it from one whose server has gone.
+type Route struct {
+	own atomic.Bool
+	// until is when an own connection may be tried again, in nanoseconds; 0 for now.
+	until atomic.Int64
+}
+
+// refusal is how long a source whose own connection failed does without one.
+const refusal = 10 * time.Minute
+
+func (r *Route) refuse() {
+	r.own.Store(false)
+	r.until.Store(time.Now().Add(refusal).UnixNano())
+}
+
+func (r *Route) refused() bool {
+	until := r.until.Load()
+	return until != 0 && time.Now().UnixNano() < until
+}
+
+// Stream is the body of the answer to a watch. Over a connection of its own a Read goes on to
+// the next chunk if the server has begun to send that, and Wait waits until several events
+// can be read at once.
 //
 // net/http cannot know whether there is more after a chunk, and returns: in a backlog of
 // events of 6.3 KB, each a chunk, every second read would end there.
 type Stream struct {
 	io.ReadCloser
 	pacer *pacer
-	conn  atomic.Pointer[conn]
-	// events are the stream's own. They belong to the reader.
+	route *Route
+	// movable reports that the stream can have a connection of its own, and has none.
+	movable bool
+	conn    atomic.Pointer[conn]
+
+	// What follows belongs to the reader.
+
+	// initial reports that the stream is one of initial events, which are a list.
+	initial bool
+	// events are the stream's own. busy is since when it has been worth to wait.
 	events rate
+	busy   time.Time
 }
 
 type streamKey struct{}
@@ -33,11 +65,14 @@ func streamOf(ctx context.Context) *Stream {
 	return s
 }
 
-// Watch returns a context for the request of a watch, which Wrap gives a connection of
-// its own, and the Stream to read its answer's body through: see Over. Its events may wait
-// for delay.
-func Watch(ctx context.Context, delay time.Duration) (context.Context, *Stream) {
-	s := &Stream{pacer: pacerOf(delay)}
+// Watch returns a context for the request of a watch, which Wrap sends as route says, and the
+// Stream to read its answer's body through: see Over. Its events may wait for delay. initial
+// reports that the stream begins with the initial events.
+func Watch(ctx context.Context, route *Route, delay time.Duration, initial bool) (context.Context, *Stream) {
+	s := &Stream{pacer: pacerOf(delay), route: route, initial: initial}
+	if s.pacer == nil {
+		return ctx, s
+	}
 	ctx = context.WithValue(ctx, streamKey{}, s)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// A request that is tried again has another connection.
@@ -58,23 +93,26 @@ func Watch(ctx context.Context, delay time.Duration) (context.Context, *Stream) 
 // read could wait while there is something to deliver.
 const chunkedBody = "*http.bodyEOFSignal"
 
-// Over makes s read body, and returns s. It returns body if the connection does
-// not show what it has received.
+// Over makes s read body, and returns s.
 func (s *Stream) Over(body io.ReadCloser) io.ReadCloser {
-	if s.conn.Load() == nil || fmt.Sprintf("%T", body) != chunkedBody {
-		return body
+	if fmt.Sprintf("%T", body) != chunkedBody {
+		s.conn.Store(nil)
 	}
 	s.ReadCloser = body
 	return s
 }
 
+// Synced reports that the initial events have ended.
+func (s *Stream) Synced() { s.initial = false }
+
 // Read implements io.Reader. A small read, as of an idle watch, reads body once.
 func (s *Stream) Read(p []byte) (n int, err error) {
 	n, err = s.ReadCloser.Read(p)
-	if len(p) <= encoding.IdleRead {
+	c := s.conn.Load()
+	if len(p) <= encoding.IdleRead || c == nil {
 		return n, err
 	}
-	for c := s.conn.Load(); err == nil && 0 < n && n < len(p) && c.begun(); {
+	for err == nil && 0 < n && n < len(p) && c.begun() {
 		var m int
 		m, err = s.ReadCloser.Read(p[n:])
 		if n += m; m == 0 {

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -47,7 +48,8 @@ type Call struct {
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
-	// delay is how long events of a watch may wait.
+	// route is that of the source's watches, whose events may wait for delay.
+	route *connection.Route
 	delay time.Duration
 	// accept returns the Accept header for objects of a resource. named are the types
 	// that the client's configuration limits it to; empty for no limit.
@@ -76,11 +78,11 @@ const (
 
 // NewCall returns a call for the options asked. accept returns the Accept header for
 // objects of a resource. once returns a refusal at once, whatever Retry-After says. Events of
-// a watch may wait for delay.
-func NewCall(watch, once, metadata bool, asked metav1.ListOptions, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
+// a watch may wait for delay, and it is sent as route says.
+func NewCall(watch, once, metadata bool, asked metav1.ListOptions, route *connection.Route, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
 		Responses: make(chan *Response), Failures: make(chan error),
-		watch: watch, once: once, metadata: metadata, asked: asked, delay: delay, accept: accept,
+		watch: watch, once: once, metadata: metadata, asked: asked, route: route, delay: delay, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }

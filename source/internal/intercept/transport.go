@@ -49,7 +49,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	var stream *connection.Stream
 	if c.watch {
-		ctx, stream = connection.Watch(ctx, c.delay)
+		ctx, stream = connection.Watch(ctx, c.route, c.delay, c.asked.SendInitialEvents != nil && *c.asked.SendInitialEvents)
 	}
 	ours := req.WithContext(ctx)
 	ours.Header = req.Header.Clone()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -73,7 +74,7 @@ func (s *soak) residents() ([]*resident, error) {
 			return typed[*corev1.ConfigMap](s, "typed configmaps", p.apart(), c.configMaps, source.Options{})
 		},
 		func() (*resident, error) {
-			return typed[*corev1.ConfigMap](s, "typed configmaps, shared connection", p.apart(), c.configMaps, source.Options{SharedConnection: true})
+			return typed[*corev1.ConfigMap](s, "typed configmaps, no delay", p.apart(), c.configMaps, source.Options{MaxDelay: new(time.Duration)})
 		},
 		func() (*resident, error) {
 			return typed[*unstructured.Unstructured](s, "unstructured configmaps", p.pooled(), c.untyped, source.Options{})

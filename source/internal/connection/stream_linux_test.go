@@ -1,12 +1,16 @@
 package connection
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +36,9 @@ func streaming(t *testing.T, secure bool, delay time.Duration, write func(http.R
 		srv.Start()
 	}
 	base := srv.Client().Transport
-	ctx, s := Watch(t.Context(), delay)
+	route := &Route{}
+	route.own.Store(true)
+	ctx, s := Watch(t.Context(), route, delay, false)
 	req := must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))
 	resp := must(Wrap(base).RoundTrip(req))
 	t.Cleanup(func() {
@@ -40,11 +46,11 @@ func streaming(t *testing.T, secure bool, delay time.Duration, write func(http.R
 		resp.Body.Close()
 		srv.Close()
 	})
-	got, ok := s.Over(resp.Body).(*Stream)
-	if !ok {
+	s.Over(resp.Body)
+	if s.conn.Load() == nil {
 		t.Fatal("what the connection has received is not known")
 	}
-	return got
+	return s
 }
 
 // send writes a chunk.
@@ -70,15 +76,11 @@ func readAll(t *testing.T, s *Stream, n int) (got []byte, reads int) {
 
 // TestEventsThatAreThereTogetherAreReadTogether has one read take what ten writes sent.
 func TestEventsThatAreThereTogetherAreReadTogether(t *testing.T) {
-	if !canRead {
-		t.Log("what a connection has received is not known here")
-		return
-	}
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
 			want := ""
 			written := make(chan struct{})
-			s := streaming(t, secure, 0, func(w http.ResponseWriter) {
+			s := streaming(t, secure, forever, func(w http.ResponseWriter) {
 				for i := range 10 {
 					event := strings.Repeat(string(rune('a'+i)), 6300)
 					want += event
@@ -101,7 +103,7 @@ func TestAReadDoesNotWaitForAnEventThatHasNotBegun(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, size := range []int{100, 9000, 60_000} {
 			written := make(chan struct{})
-			s := streaming(t, secure, 0, func(w http.ResponseWriter) {
+			s := streaming(t, secure, forever, func(w http.ResponseWriter) {
 				send(w, strings.Repeat("a", size))
 				close(written)
 			})
@@ -117,10 +119,12 @@ func TestABodyThatTheTransportUnpacksIsReadAsItIs(t *testing.T) {
 		w.Header().Set("Content-Encoding", "gzip")
 	}))
 	defer srv.Close()
-	ctx, s := Watch(t.Context(), forever)
+	route := &Route{}
+	route.own.Store(true)
+	ctx, s := Watch(t.Context(), route, forever, false)
 	resp := must(Wrap(srv.Client().Transport).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))))
 	defer resp.Body.Close()
-	if _, ok := s.Over(resp.Body).(*Stream); ok {
+	if s.Over(resp.Body); s.conn.Load() != nil {
 		t.Error("received bytes say nothing of what an inflater has")
 	}
 }
@@ -157,9 +161,6 @@ func busy(s *Stream, now time.Time) {
 
 // TestABusyStreamWaitsForItsTick reads what was sent meanwhile at once.
 func TestABusyStreamWaitsForItsTick(t *testing.T) {
-	if !canRead {
-		return
-	}
 	const delay = 30 * time.Millisecond
 	for _, secure := range []bool{false, true} {
 		next := make(chan struct{})
@@ -174,7 +175,9 @@ func TestABusyStreamWaitsForItsTick(t *testing.T) {
 		tick := s.pacer.tick(now)
 		busy(s, now)
 		next <- struct{}{}
-		s.Wait(1)
+		if s.Wait(1) {
+			t.Error("it is to move")
+		}
 		if woken := time.Now(); woken.Before(tick) {
 			t.Errorf("TLS %v: it woke %v before the tick", secure, tick.Sub(woken))
 		}
@@ -185,9 +188,6 @@ func TestABusyStreamWaitsForItsTick(t *testing.T) {
 
 // TestAWaitEnds has a delay that lasts longer than the test.
 func TestAWaitEnds(t *testing.T) {
-	if !canRead {
-		return
-	}
 	for name, end := range map[string]func(t *testing.T, w http.ResponseWriter, s *Stream){
 		"once a large read is there": func(_ *testing.T, w http.ResponseWriter, _ *Stream) {
 			send(w, strings.Repeat("a", 2*readSize))
@@ -223,14 +223,10 @@ func TestAWaitEnds(t *testing.T) {
 	}
 }
 
-// TestAReadAfterAWaitIsWokenByTheFirstByte: the kernel was asked to be silent.
-func TestAReadAfterAWaitIsWokenByTheFirstByte(t *testing.T) {
-	if !canRead {
-		return
-	}
-	const delay = time.Millisecond
+// TestAStreamIsWokenByTheFirstByteAfterItsTicks: at ticks the kernel was asked to be silent.
+func TestAStreamIsWokenByTheFirstByteAfterItsTicks(t *testing.T) {
 	next := make(chan struct{})
-	s := streaming(t, true, delay, func(w http.ResponseWriter) {
+	s := streaming(t, true, forever, func(w http.ResponseWriter) {
 		for range 3 {
 			send(w, "a")
 			<-next
@@ -238,18 +234,68 @@ func TestAReadAfterAWaitIsWokenByTheFirstByte(t *testing.T) {
 	})
 	readAll(t, s, 1)
 	for range 2 {
-		// It gives up after the silence, or once it does not pay.
-		busy(s, time.Now())
-		s.Wait(1)
-		read := make(chan struct{})
-		go func() {
-			defer close(read)
-			readAll(t, s, 1)
-		}()
+		if s.conn.Load().receive(time.Now().Add(time.Millisecond)) {
+			t.Fatal("nothing was sent")
+		}
+		woken := make(chan bool)
+		go func() { woken <- s.conn.Load().await(time.Now().Add(forever)) }()
 		next <- struct{}{}
-		<-read
+		if !<-woken {
+			t.Error("it did not notice")
+		}
+		readAll(t, s, 1)
 	}
 	close(next)
+}
+
+func TestASilentStreamMovesToASharedConnection(t *testing.T) {
+	s := streaming(t, false, time.Millisecond, func(w http.ResponseWriter) { send(w, "a") })
+	readAll(t, s, 1)
+	if !s.wait(1, time.Millisecond) || s.route.own.Load() {
+		t.Error("it stays")
+	}
+}
+
+// TestAConnectionThatCannotBeHadIsDoneWithout: watches stay with the shared one for a while.
+func TestAConnectionThatCannotBeHadIsDoneWithout(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	dials := 0
+	rt := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials == 1 {
+			return nil, errors.New("one is enough")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	defer rt.CloseIdleConnections()
+	wrapped, route := Wrap(rt), &Route{}
+	for range 2 {
+		route.own.Store(true)
+		ctx, _ := Watch(t.Context(), route, forever, false)
+		must(wrapped.RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil)))).Body.Close()
+	}
+	if dials != 2 {
+		t.Errorf("%d connections were dialed", dials)
+	}
+}
+
+// TestAConnectionNoticesADeadPeerWithinAMinute asks the kernel what it will do.
+func TestAConnectionNoticesADeadPeerWithinAMinute(t *testing.T) {
+	s := streaming(t, true, forever, func(w http.ResponseWriter) { send(w, "a") })
+	option := func(level, name int) (value int) {
+		var err error
+		if cerr := s.conn.Load().raw.Control(func(fd uintptr) { value, err = syscall.GetsockoptInt(int(fd), level, name) }); cerr != nil || err != nil {
+			t.Fatal(cerr, err)
+		}
+		return value
+	}
+	if option(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE) == 0 {
+		t.Error("no keep-alive")
+	}
+	idle, interval, count := option(syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE), option(syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL), option(syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT)
+	if noticed := idle + count*interval; noticed > 60 {
+		t.Errorf("a dead peer is noticed after %d + %d*%d = %d s", idle, count, interval, noticed)
+	}
 }
 
 func TestItPaysToWaitWhileEventsComeTogether(t *testing.T) {
