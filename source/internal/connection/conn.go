@@ -197,14 +197,15 @@ func (c *conn) lookAt(fd uintptr) { c.empty = !c.poll(fd) }
 // parkAt is called before receive sleeps, and once the kernel reports the connection as
 // readable.
 func (c *conn) parkAt(fd uintptr) bool {
-	if !c.quiet {
-		c.setQuiet(fd, true)
-	}
-	if c.loud || c.woken {
+	if c.woken {
 		return true
 	}
 	c.woken = true
-	return !c.empty && received(fd) >= readSize
+	if !c.quiet || !c.empty {
+		// Asked again, the kernel reports what has come meanwhile.
+		c.setQuiet(fd, true)
+	}
+	return c.loud
 }
 
 // setQuiet asks the kernel.

@@ -1,10 +1,6 @@
 package connection
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "syscall"
 
 // canRead says that a conn can be made here.
 const canRead = true
@@ -20,16 +16,7 @@ func readFrom(fd uintptr, p []byte) (int, error) {
 }
 
 // setLeast makes the kernel report a socket as readable once it has so many bytes, or as
-// many as the peer may send without waiting.
+// many as the peer may send without waiting: at once, if it has them already.
 func setLeast(fd uintptr, n int) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
-}
-
-// received returns how many bytes a socket has received.
-func received(fd uintptr) int {
-	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -11,5 +11,3 @@ const canRead = false
 func readFrom(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func setLeast(uintptr, int) error { return errors.ErrUnsupported }
-
-func received(uintptr) int { return 0 }
