@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,7 +122,8 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 		return s.startDropIn(ctx, cfg, a)
 	case runtimes:
 		return s.startRuntimes(ctx, cfg, a)
-	default:
+	}
+	if engine == kinglets || strings.HasPrefix(engine, delayed) {
 		switch s.form {
 		case unstructured:
 			return startTyped(ctx, s, cfg, a, nil, nodeOfUnstructured)
@@ -132,6 +135,7 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 		}
 		return startTyped(ctx, s, cfg, a, nil, nodeOf)
 	}
+	return nil, errors.New("no informer is called " + engine)
 }
 
 // The indexers that every informer has: by namespace, and by node, or by application where
@@ -280,7 +284,6 @@ func (s *setup) startRuntimes(ctx context.Context, cfg *rest.Config, a *audience
 			a.failed(err)
 		}
 	})
-	// It is asked for once the cache has started, since it waits for the sync.
 	inf, err := c.GetInformer(ctx, &corev1.Pod{}, runtimecache.BlockUntilSynced(false))
 	if err == nil {
 		_, err = inf.AddEventHandler(a.listeners[0].clientGoHandler())

@@ -47,13 +47,19 @@ func (p *peers) serve(t *testing.T) *rest.Config {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		version, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-		for r.Context().Err() == nil {
+		again := time.NewTicker(5 * time.Millisecond)
+		defer again.Stop()
+		for {
 			for range 10 {
 				version++
 				_, _ = w.Write(jsonFrame("MODIFIED", pod("ns", "a", strconv.Itoa(version))))
 			}
 			w.(http.Flusher).Flush()
-			time.Sleep(5 * time.Millisecond)
+			select {
+			case <-again.C:
+			case <-r.Context().Done():
+				return
+			}
 		}
 	}))
 	srv.EnableHTTP2 = true

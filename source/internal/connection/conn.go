@@ -38,7 +38,7 @@ type conn struct {
 
 	// What follows belongs to the goroutine that reads.
 
-	// buf[lo:hi] was received and not returned. buf is nil if that is nothing.
+	// buf[lo:hi] was received and not returned. buf is nil if there is nothing.
 	buf    *[readSize]byte
 	lo, hi int
 	// err ended the stream; sticky.
@@ -60,11 +60,10 @@ type conn struct {
 // recordHeader is the length of a TLS record's header: type, version, length.
 const recordHeader = 5
 
-// buffered returns c, whose TCP connection is tcp, if the system does not show what it has
-// received.
+// buffered returns a conn over c, whose TCP connection is tcp. It returns c if tcp is closed.
 func buffered(c net.Conn, tcp *net.TCPConn) net.Conn {
 	raw, err := tcp.SyscallConn()
-	if err != nil || !canRead {
+	if err != nil {
 		return c
 	}
 	b := &conn{Conn: c, tcp: tcp, raw: raw}

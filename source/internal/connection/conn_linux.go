@@ -2,7 +2,7 @@ package connection
 
 import "syscall"
 
-// canRead says that a conn can be made here.
+// canRead reports whether this system can have a conn.
 const canRead = true
 
 // readFrom reads once, without waiting.

@@ -4,8 +4,8 @@ package connection
 
 import "errors"
 
-// canRead says that no conn can be made here: the kernel would wake the process for each
-// event, whether a read waits or not.
+// canRead reports whether this system can have a conn. It cannot: its kernel would wake the
+// process for each event, even while reads wait.
 const canRead = false
 
 func readFrom(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -104,7 +104,7 @@ var errUnknown = errors.New("a connection that is not TCP's")
 // own returns nil if t's connections would not speak HTTP/1.1, or are made in a way that
 // shows nothing of them.
 func own(t *http.Transport) *http.Transport {
-	//lint:ignore SA1019 a transport that sets them has them used
+	//lint:ignore SA1019 net/http still uses them where they are set
 	if !canRead || t.DialTLSContext != nil || t.DialTLS != nil || t.Dial != nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func own(t *http.Transport) *http.Transport {
 		t.TLSClientConfig.NextProtos = []string{"http/1.1"}
 	}
 	t.DisableKeepAlives = true
-	// It would be of watches, which last.
+	// Watches last, so the first would keep all others waiting.
 	t.MaxConnsPerHost = 0
 	t.ReadBufferSize = plainRead
 	// A request is one write of some hundred bytes.
