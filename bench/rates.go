@@ -88,13 +88,13 @@ func (r rate) of(engine string) rate {
 	return r
 }
 
-// warm is how many events come before those that are measured, in a few seconds: meanwhile
-// kinglet's busy watches move to connections of their own.
+// warm is how many events come before those that are measured: meanwhile kinglet's busy
+// watches move to connections of their own, after ten seconds at the latest.
 func (r *rate) warm() int {
 	if r.spaced {
 		return 0
 	}
-	return int(r.perSecond * float64(r.informers) * min(3, r.window.Seconds()))
+	return int(r.perSecond * float64(r.informers) * min(11, 2*r.window.Seconds()))
 }
 
 func (r *rate) events() int { return max(int(r.perSecond*float64(r.informers)*r.window.Seconds()), 2) }

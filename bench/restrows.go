@@ -199,7 +199,7 @@ func measurePlane(ctx context.Context, j *job) (measure, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := setup{encoding: replay.Protobuf, secure: true}
+	s := setup{encoding: replay.Protobuf, secure: true, bound: 100_000}
 	cfg.ContentType = s.encoding.MediaType()
 	a := newAudience(1)
 	a.deletes = true

@@ -17,10 +17,14 @@ const (
 	steady = 2
 	// silence is how long a stream that waited reads at ticks without finding anything.
 	silence = 500 * time.Millisecond
-	// settled is how long a stream has to be busy to have a connection of its own.
-	settled = time.Second
+	// lively is how many of its own events a busy stream remembers: ten a second.
+	lively = 5
+	// settled is how long a stream has to be busy at least to have a connection of its own,
+	// and twice that at most: the clients of one server, which see the same events, are not
+	// to move at once.
+	settled = 5 * time.Second
 	// patience is how long it may be silent then.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 )
 
 // rate counts events that are forgotten in time.
@@ -84,8 +88,8 @@ func (p *pacer) tick(now time.Time) time.Time { return now.Add(p.delay - now.Sub
 // events that were since the last call. Closing the Stream ends it.
 //
 // It returns true if the watch is to be opened again from its version, for another
-// connection: its own, after a second in which it would have paid to wait; or the shared one,
-// after half a minute of silence.
+// connection: its own, after some seconds of ten events or more; or the shared one, after two
+// minutes of silence.
 func (s *Stream) Wait(events int) (move bool) { return s.wait(events, patience) }
 
 func (s *Stream) wait(events int, patience time.Duration) (move bool) {
@@ -97,14 +101,14 @@ func (s *Stream) wait(events int, patience time.Duration) (move bool) {
 	pays := s.pacer.pays(events, began) && s.events.count >= steady
 	c := s.conn.Load()
 	if c == nil {
-		if !s.movable || !pays {
+		if !s.movable || s.events.count < lively {
 			s.busy = time.Time{}
 			return false
 		}
 		if s.busy.IsZero() {
 			s.busy = began
 		}
-		move = began.Sub(s.busy) >= settled
+		move = began.Sub(s.busy) >= s.settles
 		s.route.own.Store(move)
 		return move
 	}

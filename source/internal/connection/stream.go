@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
@@ -53,9 +54,11 @@ type Stream struct {
 
 	// initial reports that the stream is one of initial events, which are a list.
 	initial bool
-	// events are the stream's own. busy is since when it has been worth to wait.
-	events rate
-	busy   time.Time
+	// events are the stream's own. busy is since when there have been many, and settles how
+	// long that has to last.
+	events  rate
+	busy    time.Time
+	settles time.Duration
 }
 
 type streamKey struct{}
@@ -69,7 +72,7 @@ func streamOf(ctx context.Context) *Stream {
 // Stream to read its answer's body through: see Over. Its events may wait for delay. initial
 // reports that the stream begins with the initial events.
 func Watch(ctx context.Context, route *Route, delay time.Duration, initial bool) (context.Context, *Stream) {
-	s := &Stream{pacer: pacerOf(delay), route: route, initial: initial}
+	s := &Stream{pacer: pacerOf(delay), route: route, initial: initial, settles: settled + rand.N(settled)}
 	if s.pacer == nil {
 		return ctx, s
 	}

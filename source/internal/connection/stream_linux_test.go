@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -246,6 +247,27 @@ func TestAStreamIsWokenByTheFirstByteAfterItsTicks(t *testing.T) {
 		readAll(t, s, 1)
 	}
 	close(next)
+}
+
+func TestAStreamOfTenEventsASecondMovesToAConnectionOfItsOwn(t *testing.T) {
+	for perSecond, want := range map[int]bool{6: false, 20: true, 1000: true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, s := Watch(t.Context(), &Route{}, forever, false)
+			s.movable = true
+			moves := func(during time.Duration) (move bool) {
+				for end := time.Now().Add(during); !move && time.Now().Before(end); time.Sleep(time.Second / time.Duration(perSecond)) {
+					move = s.Wait(1)
+				}
+				return move
+			}
+			if moves(settled) {
+				t.Errorf("%d events a second: it moves too early", perSecond)
+			}
+			if got := moves(settled + time.Second); got != want || s.route.own.Load() != want {
+				t.Errorf("%d events a second: %v, want %v", perSecond, got, want)
+			}
+		})
+	}
 }
 
 func TestASilentStreamMovesToASharedConnection(t *testing.T) {
