@@ -115,9 +115,9 @@
 //
 // An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
 // function and its proxies, with its exec plugin, and it is closed when certificates
-// rotate. It serves one watch. If it cannot be had, the shared one serves for ten minutes.
-// It costs two goroutines here, a connection of the server, and some 80 KiB on both sides
-// together.
+// rotate. It serves one watch. If it cannot be had, or brings no event, the shared one serves
+// for ten minutes. It costs two goroutines here, a connection of the server, and some 80 KiB
+// on both sides together.
 //
 // # Dead peers
 //

@@ -57,7 +57,10 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 			if err == nil || req.Context().Err() != nil {
 				return resp, err
 			}
-			stream.route.refuse()
+			if resp, err = s.base.RoundTrip(req); err == nil {
+				stream.route.refuse() // else there may be no server
+			}
+			return resp, err
 		}
 	}
 	return s.base.RoundTrip(req)

@@ -7,8 +7,9 @@
 // with one system call. Between two ticks the kernel is asked to be silent (SO_RCVLOWAT),
 // unless a large read could be filled. Its parts:
 //
-//   - A Route decides whether a source's watch shares a connection, and Wrap follows it. An own one speaks HTTP/1.1: there the watch's goroutine reads the socket. Over
-//     HTTP/2 another does, and hands over every frame; and no stream could wait without its
+//   - A Route decides whether a source's watch shares a connection, and Wrap follows it. An
+//     own one speaks HTTP/1.1: there the watch's goroutine reads the socket. Over HTTP/2
+//     another does, and hands over every frame; and no stream could wait without its
 //     neighbours.
 //   - conn reads a connection in large pieces, and knows what is left of one.
 //   - Stream is the body of the answer. It returns all events that are there together.

@@ -93,6 +93,9 @@ func (p *pacer) tick(now time.Time) time.Time { return now.Add(p.delay - now.Sub
 func (s *Stream) Wait(events int) (move bool) { return s.wait(events, patience) }
 
 func (s *Stream) wait(events int, patience time.Duration) (move bool) {
+	if events > 0 && !s.served.Load() {
+		s.served.Store(true)
+	}
 	if s.pacer == nil || s.initial {
 		return false
 	}

@@ -23,7 +23,8 @@ type Route struct {
 	until atomic.Int64
 }
 
-// refusal is how long a source whose own connection failed does without one.
+// refusal is how long a source whose own connection failed, or was of no use, does without
+// one.
 const refusal = 10 * time.Minute
 
 func (r *Route) refuse() {
@@ -49,6 +50,8 @@ type Stream struct {
 	// movable reports that the stream can have a connection of its own, and has none.
 	movable bool
 	conn    atomic.Pointer[conn]
+	// served reports that an event came over the connection.
+	served atomic.Bool
 
 	// What follows belongs to the reader.
 
@@ -107,6 +110,15 @@ func (s *Stream) Over(body io.ReadCloser) io.ReadCloser {
 
 // Synced reports that the initial events have ended.
 func (s *Stream) Synced() { s.initial = false }
+
+// Close closes the body. A connection of its own that brought no event, since a proxy ended
+// it or keeps the answer for itself, is not tried again for a while.
+func (s *Stream) Close() error {
+	if s.conn.Load() != nil && !s.served.Load() {
+		s.route.refuse()
+	}
+	return s.ReadCloser.Close()
+}
 
 // Read implements io.Reader. A small read, as of an idle watch, reads body once.
 func (s *Stream) Read(p []byte) (n int, err error) {

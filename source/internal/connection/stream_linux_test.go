@@ -301,6 +301,33 @@ func TestAConnectionThatCannotBeHadIsDoneWithout(t *testing.T) {
 	}
 }
 
+func TestAServerThatIsAwayIsNoReasonToDoWithout(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.Close()
+	rt := &http.Transport{}
+	route := &Route{}
+	route.own.Store(true)
+	ctx, _ := Watch(t.Context(), route, forever, false)
+	if _, err := Wrap(rt).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))); err == nil || route.refused() || !route.own.Load() {
+		t.Errorf("error %v; refused: %v, own: %v", err, route.refused(), route.own.Load())
+	}
+}
+
+// TestAConnectionThatBringsNothingIsDoneWithout: a proxy may end it, or keep the answer until
+// it is complete.
+func TestAConnectionThatBringsNothingIsDoneWithout(t *testing.T) {
+	for events, refused := range []bool{true, false} {
+		s := streaming(t, false, time.Millisecond, func(w http.ResponseWriter) { send(w, "a") })
+		readAll(t, s, 1)
+		if !s.wait(events, time.Millisecond) {
+			t.Error("it stays")
+		}
+		if s.Close(); s.route.refused() != refused {
+			t.Errorf("%d events: refused is %v", events, !refused)
+		}
+	}
+}
+
 // TestAConnectionNoticesADeadPeerWithinAMinute asks the kernel what it will do.
 func TestAConnectionNoticesADeadPeerWithinAMinute(t *testing.T) {
 	s := streaming(t, true, forever, func(w http.ResponseWriter) { send(w, "a") })
