@@ -2,12 +2,12 @@ package machine
 
 // mayStream reports whether the next list is to be streamed (KEP-3157).
 func (m *Machine) mayStream() bool {
-	if !m.config.WatchList || m.Paged || m.Cause == CauseRefused {
+	if !m.config.WatchList || m.Paged || m.Cause == CauseRefused && !m.Unlisted {
 		return false // a server that refuses watches refuses streams
 	}
 	switch m.Streamability {
 	case Refused:
-		return false
+		return m.Unlisted
 	case Withheld:
 		return m.now-m.StreamFailedAt >= streamRetryAfter
 	}

@@ -146,7 +146,7 @@ func (m *Machine) publish(epoch bool) {
 	m.healed(m.List.Unreadable > 0)
 	m.recovered()
 	m.List = Progress{}
-	m.Relist, m.Optional, m.VersionGone, m.Unpaged, m.Paged = false, false, false, false, false
+	m.Relist, m.Optional, m.VersionGone, m.Unpaged, m.Paged, m.Unlisted = false, false, false, false, false, false
 	// This version is one of the collection. It orders later versions until an event
 	// shows that they have no order.
 	m.Unordered, m.Renumbered, m.Doubtful = false, false, false
@@ -187,6 +187,7 @@ func (m *Machine) listFailed(f Failure) {
 		m.vanished()
 	}
 	m.Paged = false
+	m.Unlisted = f.Class != Transport && f.Class != Throttled
 	m.wait(f, !m.Optional)
 }
 
