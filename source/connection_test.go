@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -22,6 +23,8 @@ type peers struct {
 	mu sync.Mutex
 	// lists and watches have the HTTP version of each connection.
 	lists, watches map[string]int
+	// user is whom requests have to be for.
+	user string
 }
 
 // serve starts a server of pods that speaks HTTP/2 and wants a token. A watch sends events
@@ -29,7 +32,8 @@ type peers struct {
 func (p *peers) serve(t *testing.T) *rest.Config {
 	p.lists, p.watches = map[string]int{}, map[string]int{}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer secret" {
+		if r.Header.Get("Authorization") != "Bearer secret" || r.Header.Get("Impersonate-User") != p.user {
+			t.Errorf("HTTP/%d as %q with %q", r.ProtoMajor, r.Header.Get("Impersonate-User"), r.Header.Get("Authorization"))
 			http.Error(w, "who?", http.StatusUnauthorized)
 			return
 		}
@@ -47,6 +51,7 @@ func (p *peers) serve(t *testing.T) *rest.Config {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		version, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+		_, _ = w.Write(jsonFrame("BOOKMARK", pod("", "", strconv.Itoa(version))))
 		again := time.NewTicker(5 * time.Millisecond)
 		defer again.Stop()
 		for {
@@ -91,6 +96,9 @@ func follow(t *testing.T, src Source[*corev1.Pod], version int, enough func() bo
 	for {
 		err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{ResourceVersion: strconv.Itoa(version)}, func(batch []Event[*corev1.Pod]) error {
 			for _, e := range batch {
+				if e.Type == Bookmark {
+					continue
+				}
 				if version++; e.ResourceVersion != strconv.Itoa(version) {
 					t.Errorf("%s came after %d", e.ResourceVersion, version-1)
 				}
@@ -138,6 +146,12 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 			src, _ := intercepted(podClosures(wrapped(cfg)))
 			return src
 		}, false},
+		"a copy of a client with a token and another's name": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			cfg.Impersonate.UserName = "jane"
+			client := must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient().(*rest.RESTClient)
+			src, _ := intercepted(closuresOf(typedcorev1.New(WrapClient(client)).Pods("ns")))
+			return src
+		}, false},
 		"a client": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
 		}, false},
@@ -152,14 +166,16 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var p peers
-			src := c.source(p.serve(t))
+			cfg := p.serve(t)
+			src := c.source(cfg)
+			p.user = cfg.Impersonate.UserName
 			got, err := list(t, src, ListRequest[*corev1.Pod]{})
 			if err != nil || len(got.items) != 2 {
 				t.Fatalf("%v: %d items", err, len(got.items))
 			}
 			began := time.Now()
 			follow(t, src, 12, func() bool {
-				return p.own(t) > 0 || !c.moves && time.Since(began) > 3*time.Second
+				return p.own(t) > 0 || !c.moves && time.Since(began) > 11*time.Second
 			})
 			if !c.moves && p.own(t) > 0 {
 				t.Error("it moved")

@@ -99,8 +99,8 @@
 // A stream that waits needs a connection of its own: over HTTP/2 its neighbours would wait
 // as well, and each frame is handed from the connection's goroutine to the watch's. A watch
 // begins on the connection that its client shares, and once it has had ten events a second
-// for five to ten seconds it ends; the next one, from the version that was reached, has its
-// own. Two minutes of silence bring it back in the same way. So an idle watch costs what it cost without this,
+// for five to ten seconds it ends, if the server sends bookmarks and so has a history; the
+// next one, from the version that was reached, has its own. Two minutes of silence bring it back in the same way. So an idle watch costs what it cost without this,
 // and the pings of HTTP/2 tell it from one whose server has gone.
 //
 //	source                                              | can move, and wait
@@ -116,7 +116,7 @@
 // An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
 // function and its proxies, with its exec plugin, and it is closed when certificates
 // rotate. It serves one watch. If it cannot be had, or brings no event, the shared one serves
-// for ten minutes. It costs two goroutines here, a connection of the server, and some 80 KiB
+// for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB
 // on both sides together.
 //
 // # Dead peers

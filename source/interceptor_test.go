@@ -14,13 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
 // podClosures are those of a generated informer.
 func podClosures(cfg *rest.Config) *cache.ListWatch {
-	pods := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns")
+	return closuresOf(must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns"))
+}
+
+func closuresOf(pods typedcorev1.PodInterface) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return pods.List(ctx, o)

@@ -141,8 +141,8 @@ func (s *watching[T]) batch() (sent bool, err error) {
 		end := s.w.Offset() + int64(frames[i].End)
 		events[i].Bytes = end - s.counted
 		s.counted = end
-		if s.stream != nil && events[i].InitialEventsEnd {
-			s.stream.Synced()
+		if s.stream != nil && events[i].Type == Bookmark {
+			s.stream.Bookmark(events[i].InitialEventsEnd)
 		}
 	}
 	s.w.Consume(frames[n-1].End)

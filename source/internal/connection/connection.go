@@ -21,6 +21,9 @@ import (
 // could not see it.
 const plainRead = 16 << 10
 
+// answering is how long a server, or a proxy, has to begin the answer to a watch.
+const answering = 10 * time.Second
+
 // Wrap returns a transport that sends the requests of streams whose Route says so over
 // connections of their own, and all others to base. Such a connection speaks HTTP/1.1, and
 // is made with base's certificates, proxies and dialing, so that what rotates or is traced
@@ -51,8 +54,11 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 				return s.base.RoundTrip(req)
 			}
 			resp, err := own.RoundTrip(req)
-			if err == nil && resp.StatusCode != http.StatusOK {
+			switch {
+			case err == nil && resp.StatusCode != http.StatusOK:
 				stream.route.own.Store(false)
+			case err != nil && req.Context().Err() != nil:
+				stream.route.refuse() // for all that is known it would never have answered
 			}
 			if err == nil || req.Context().Err() != nil {
 				return resp, err
@@ -79,14 +85,19 @@ func (s *split) ownTransport() *http.Transport {
 	return s.own
 }
 
-// httpTransport returns what is below client-go's caches; nil if it is another's.
+// caches are the types of client-go's that only pass requests on. Its others add what a
+// request needs: a token, another user's name.
+var caches = []string{"trackedTransport", "atomicTransportHolder"}
+
+// httpTransport returns what is below client-go's caches; nil if something else is above it.
 func httpTransport(rt http.RoundTripper) *http.Transport {
 	for {
 		if t, ok := rt.(*http.Transport); ok {
 			return t
 		}
 		wrapper, ok := rt.(utilnet.RoundTripperWrapper)
-		if !ok || packageOf(rt) != reflect.TypeFor[transport.Config]().PkgPath() {
+		if !ok || packageOf(rt) != reflect.TypeFor[transport.Config]().PkgPath() ||
+			!slices.Contains(caches, reflect.Indirect(reflect.ValueOf(rt)).Type().Name()) {
 			return nil
 		}
 		rt = wrapper.WrappedRoundTripper()
@@ -143,6 +154,7 @@ func own(t *http.Transport) *http.Transport {
 		t.TLSClientConfig.NextProtos = []string{"http/1.1"}
 	}
 	t.DisableKeepAlives = true
+	t.ResponseHeaderTimeout = answering
 	// Watches last, so the first would keep all others waiting.
 	t.MaxConnsPerHost = 0
 	t.ReadBufferSize = plainRead

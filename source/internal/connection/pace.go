@@ -100,11 +100,14 @@ func (s *Stream) wait(events int, patience time.Duration) (move bool) {
 		return false
 	}
 	began := time.Now()
+	if began.Sub(s.events.at) > 2*memory {
+		s.busy = time.Time{} // bursts are not many events a second
+	}
 	s.events.add(events, 4*steady, began)
 	pays := s.pacer.pays(events, began) && s.events.count >= steady
 	c := s.conn.Load()
 	if c == nil {
-		if !s.movable || s.events.count < lively {
+		if !s.movable || !s.route.resumes.Load() || s.events.count < lively {
 			s.busy = time.Time{}
 			return false
 		}
@@ -114,6 +117,9 @@ func (s *Stream) wait(events int, patience time.Duration) (move bool) {
 		move = began.Sub(s.busy) >= s.settles
 		s.route.own.Store(move)
 		return move
+	}
+	if s.full {
+		return false
 	}
 	for now := began; pays && now.Sub(began) <= max(silence, 2*s.pacer.delay); now = time.Now() {
 		if c.receive(s.pacer.tick(now)) {

@@ -19,13 +19,16 @@ import (
 // watch costs no connection, and the pings of HTTP/2 tell it from one whose server has gone.
 type Route struct {
 	own atomic.Bool
+	// resumes reports that a bookmark has come: the server has a history, and a watch goes on
+	// from a version. Elsewhere the end of a watch loses what happens before the next.
+	resumes atomic.Bool
 	// until is when an own connection may be tried again, in nanoseconds; 0 for now.
 	until atomic.Int64
 }
 
 // refusal is how long a source whose own connection failed, or was of no use, does without
 // one.
-const refusal = 10 * time.Minute
+const refusal = time.Hour
 
 func (r *Route) refuse() {
 	r.own.Store(false)
@@ -57,6 +60,9 @@ type Stream struct {
 
 	// initial reports that the stream is one of initial events, which are a list.
 	initial bool
+	// full reports that the last Read filled its buffer, or failed: there may be more in
+	// net/http.
+	full bool
 	// events are the stream's own. busy is since when there have been many, and settles how
 	// long that has to last.
 	events  rate
@@ -104,12 +110,18 @@ func (s *Stream) Over(body io.ReadCloser) io.ReadCloser {
 	if fmt.Sprintf("%T", body) != chunkedBody {
 		s.conn.Store(nil)
 	}
+	if s.route.own.Load() && s.conn.Load() == nil {
+		s.route.refuse() // it is of no use, as through a proxy that is reached by TLS
+	}
 	s.ReadCloser = body
 	return s
 }
 
-// Synced reports that the initial events have ended.
-func (s *Stream) Synced() { s.initial = false }
+// Bookmark reports a bookmark, and whether the initial events end there.
+func (s *Stream) Bookmark(end bool) {
+	s.initial = s.initial && !end
+	s.route.resumes.Store(true)
+}
 
 // Close closes the body. A connection of its own that brought no event, since a proxy ended
 // it or keeps the answer for itself, is not tried again for a while.
@@ -122,6 +134,7 @@ func (s *Stream) Close() error {
 
 // Read implements io.Reader. A small read, as of an idle watch, reads body once.
 func (s *Stream) Read(p []byte) (n int, err error) {
+	defer func() { s.full = n == len(p) || err != nil }()
 	n, err = s.ReadCloser.Read(p)
 	c := s.conn.Load()
 	if len(p) <= encoding.IdleRead || c == nil {

@@ -187,6 +187,42 @@ func TestABusyStreamWaitsForItsTick(t *testing.T) {
 	}
 }
 
+// TestAStreamWhoseReadWasFilledReadsOn: net/http may hold what follows, and the connection
+// nothing.
+func TestAStreamWhoseReadWasFilledReadsOn(t *testing.T) {
+	s := streaming(t, false, forever, func(w http.ResponseWriter) { send(w, strings.Repeat("a", 4*encoding.IdleRead)) })
+	busy(s, time.Now())
+	for buf := make([]byte, encoding.IdleRead); ; {
+		if n, err := s.Read(buf); err != nil || n < len(buf) {
+			t.Fatal(n, err)
+		}
+		if s.conn.Load().buf == nil {
+			break
+		}
+	}
+	waited := make(chan struct{})
+	go func() { s.Wait(1); close(waited) }()
+	select {
+	case <-waited:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits, and three quarters of what came are in net/http")
+	}
+}
+
+// TestAConnectionThatIsNotAnsweredIsDoneWithout: the reflector gives the watch up.
+func TestAConnectionThatIsNotAnsweredIsDoneWithout(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer srv.Close()
+	route := &Route{}
+	route.own.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	ctx, _ = Watch(ctx, route, forever, false)
+	if _, err := Wrap(&http.Transport{}).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))); err == nil || !route.refused() {
+		t.Errorf("error %v; refused: %v", err, route.refused())
+	}
+}
+
 // TestAWaitEnds has a delay that lasts longer than the test.
 func TestAWaitEnds(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, w http.ResponseWriter, s *Stream){
@@ -254,11 +290,18 @@ func TestAStreamOfTenEventsASecondMovesToAConnectionOfItsOwn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, s := Watch(t.Context(), &Route{}, forever, false)
 			s.movable = true
+			s.Bookmark(false)
 			moves := func(during time.Duration) (move bool) {
 				for end := time.Now().Add(during); !move && time.Now().Before(end); time.Sleep(time.Second / time.Duration(perSecond)) {
 					move = s.Wait(1)
 				}
 				return move
+			}
+			for range 10 {
+				if s.Wait(100) {
+					t.Errorf("%d events a second: it moves for bursts", perSecond)
+				}
+				time.Sleep(2 * settled)
 			}
 			if moves(settled) {
 				t.Errorf("%d events a second: it moves too early", perSecond)
