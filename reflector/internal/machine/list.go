@@ -187,7 +187,10 @@ func (m *Machine) listFailed(f Failure) {
 		m.vanished()
 	}
 	m.Paged = false
-	m.Unlisted = f.Class != Transport && f.Class != Throttled
+	switch f.Class {
+	case Invalid, Foreign, Other, Protocol:
+		m.Unlisted = true
+	}
 	m.wait(f, !m.Optional)
 }
 

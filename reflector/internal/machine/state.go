@@ -69,7 +69,7 @@ const (
 	// Untried: streaming is tried first. It was never tried, or worked before.
 	Untried Streamability = iota
 	// Refused: the server does not support it. This stands until the resource has
-	// been gone in between, since another server may serve it then, or lists fail too.
+	// been gone in between, since another server may serve it then, or there are no lists.
 	Refused
 	// Withheld: streaming made no progress. It is tried again after
 	// streamRetryAfter.
@@ -180,7 +180,7 @@ type State struct {
 	// Streamability and StreamFailedAt say whether streaming is tried.
 	Streamability  Streamability
 	StreamFailedAt Nanos
-	// Unlisted is whether the server refuses lists as well, or sends what cannot be read.
+	// Unlisted is whether the server has no lists, or sends such as cannot be read.
 	Unlisted bool
 	// Paged is whether the next list is fetched page by page, because a stream just
 	// failed.
