@@ -54,14 +54,13 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 				return s.base.RoundTrip(req)
 			}
 			resp, err := own.RoundTrip(req)
-			switch {
-			case err == nil && resp.StatusCode != http.StatusOK:
-				stream.route.own.Store(false)
-			case err != nil && req.Context().Err() != nil:
-				stream.route.refuse() // for all that is known it would never have answered
+			if err == nil {
+				stream.route.own.Store(resp.StatusCode == http.StatusOK)
+				return resp, nil
 			}
-			if err == nil || req.Context().Err() != nil {
-				return resp, err
+			if req.Context().Err() != nil {
+				stream.route.refuse() // for all that is known it would never have answered
+				return nil, err
 			}
 			if resp, err = s.base.RoundTrip(req); err == nil {
 				stream.route.refuse() // else there may be no server
