@@ -101,7 +101,8 @@
 // begins on the connection that its client shares, and once it has had ten events a second
 // for five to ten seconds it ends, if the server sends bookmarks and so has a history; the
 // next one, from the version that was reached, has its own. Two minutes of silence bring it
-// back in the same way. So an idle watch costs what it cost without this, and the pings of HTTP/2 tell it from one whose server has gone.
+// back in the same way. So an idle watch costs what it cost without this, and the pings of
+// HTTP/2 tell it from one whose server has gone.
 //
 //	source                                              | can move, and wait
 //	FromConfig                                          | yes
