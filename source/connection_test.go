@@ -23,8 +23,9 @@ type peers struct {
 	mu sync.Mutex
 	// lists and watches have the HTTP version of each connection.
 	lists, watches map[string]int
-	// user is whom requests have to be for.
-	user string
+	// user is whom requests have to be for. refused counts those that were not, or had no token.
+	user    string
+	refused int
 }
 
 // serve starts a server of pods that speaks HTTP/2 and wants a token. A watch sends events
@@ -33,7 +34,9 @@ func (p *peers) serve(t *testing.T) *rest.Config {
 	p.lists, p.watches = map[string]int{}, map[string]int{}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" || r.Header.Get("Impersonate-User") != p.user {
-			t.Errorf("HTTP/%d as %q with %q", r.ProtoMajor, r.Header.Get("Impersonate-User"), r.Header.Get("Authorization"))
+			p.mu.Lock()
+			p.refused++
+			p.mu.Unlock()
 			http.Error(w, "who?", http.StatusUnauthorized)
 			return
 		}
@@ -91,8 +94,7 @@ var errWatched = errors.New("watched for long enough")
 
 // follow watches on from version, whenever a watch ends, until enough returns true. Every
 // version has to come, in order.
-func follow(t *testing.T, src Source[*corev1.Pod], version int, enough func() bool) {
-	t.Helper()
+func follow(t *testing.T, src Source[*corev1.Pod], version int, enough func() bool) error {
 	for {
 		err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{ResourceVersion: strconv.Itoa(version)}, func(batch []Event[*corev1.Pod]) error {
 			for _, e := range batch {
@@ -109,9 +111,9 @@ func follow(t *testing.T, src Source[*corev1.Pod], version int, enough func() bo
 			return nil
 		})
 		if errors.Is(err, errWatched) {
-			return
+			return nil
 		} else if err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 }
@@ -122,67 +124,92 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
+	var all sync.WaitGroup
 	never := new(time.Duration)
 	for name, c := range map[string]struct {
-		source func(cfg *rest.Config) Source[*corev1.Pod]
-		moves  bool
+		source         func(cfg *rest.Config) Source[*corev1.Pod]
+		moves, refused bool
 	}{
 		"a configuration": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-		}, true},
+		}, true, false},
 		"a configuration with a wrapper": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-		}, true},
+		}, true, false},
 		"no delay": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{MaxDelay: never}))
-		}, false},
+		}, false, false},
 		"closures of a client with WrapTransport": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			src, _ := intercepted(podClosures(wrapped(cfg)))
 			return src
-		}, true},
+		}, true, false},
 		"a wrapper below that is not known": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
 			src, _ := intercepted(podClosures(wrapped(cfg)))
 			return src
-		}, false},
+		}, false, false},
 		"a copy of a client with a token and another's name": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Impersonate.UserName = "jane"
 			client := must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient().(*rest.RESTClient)
 			src, _ := intercepted(closuresOf(typedcorev1.New(WrapClient(client)).Pods("ns")))
 			return src
-		}, false},
+		}, true, false},
+		"a client of a wrapper that knows schemes": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &particular{rt, "secret"} })
+			cfg.BearerToken = ""
+			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
+		}, false, true},
 		"a client": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
-		}, false},
+		}, true, false},
 		"a tunnel that is no TCP connection": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 				c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 				return struct{ net.Conn }{c}, err
 			}
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-		}, false},
+		}, false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var p peers
-			cfg := p.serve(t)
-			src := c.source(cfg)
-			p.user = cfg.Impersonate.UserName
-			got, err := list(t, src, ListRequest[*corev1.Pod]{})
-			if err != nil || len(got.items) != 2 {
-				t.Fatalf("%v: %d items", err, len(got.items))
-			}
-			began := time.Now()
-			follow(t, src, 12, func() bool {
+		var p peers
+		cfg := p.serve(t)
+		src := c.source(cfg)
+		p.user = cfg.Impersonate.UserName
+		got, err := list(t, src, ListRequest[*corev1.Pod]{})
+		if err != nil || len(got.items) != 2 {
+			t.Fatalf("%s: %v: %d items", name, err, len(got.items))
+		}
+		began := time.Now()
+		all.Go(func() {
+			if err := follow(t, src, 12, func() bool {
 				return p.own(t) > 0 || !c.moves && time.Since(began) > 11*time.Second
-			})
-			if !c.moves && p.own(t) > 0 {
-				t.Error("it moved")
+			}); err != nil || !c.moves && p.own(t) > 0 {
+				t.Errorf("%s: %v, or it moved", name, err)
+			}
+			// A watch that is refused on its own connection goes on over the shared one.
+			if (p.refused > 0) != c.refused {
+				t.Errorf("%s: %d requests without a token, or for somebody else", name, p.refused)
 			}
 		})
 	}
+	all.Wait()
 }
 
 // passing is a wrapper of somebody else's.
 type passing struct{ http.RoundTripper }
+
+// particular adds its token to what it takes for safe.
+type particular struct {
+	http.RoundTripper
+	token string
+}
+
+func (p *particular) WrappedRoundTripper() http.RoundTripper { return p.RoundTripper }
+
+func (p *particular) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme == "https" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	return p.RoundTripper.RoundTrip(req)
+}

@@ -104,21 +104,18 @@
 // back in the same way. So an idle watch costs what it cost without this, and the pings of
 // HTTP/2 tell it from one whose server has gone.
 //
-//	source                                              | can move, and wait
-//	FromConfig                                          | yes
-//	closures of a client with cfg.Wrap(WrapTransport)   | yes
-//	closures of a client with WrapClient, which package | if nothing wraps its transport,
-//	cache uses for NewListWatchFromClient               | as a token or a user agent does
-//	FromREST, closures of any other client              | no
-//	any, where the transport below is not client-go's   | no
-//	or net/http's, or dials anything but TCP, or does   |
-//	not speak HTTP/1.1; on any system but Linux         |
+// That is so for FromConfig, FromREST, and closures of a client with cfg.Wrap(WrapTransport)
+// or WrapClient, which package cache uses for NewListWatchFromClient; on Linux; if the
+// client's transport is net/http's below all wrappers, which have a WrappedRoundTripper, dials
+// TCP and may speak HTTP/1.1. All other streams stay where they are, and so do those beyond
+// the first hundred connections of a process.
 //
-// An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
-// function and its proxies, with its exec plugin, and it is closed when certificates
-// rotate. It serves one watch. If it cannot be had, or brings no event, the shared one serves
-// for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB
-// on both sides together.
+// An own connection speaks HTTP/1.1 and is made as the client's are: through its wrappers,
+// which see "kinglet" as the request's scheme, its Dial function and its proxies, with its
+// exec plugin, and it is closed when certificates rotate. It serves one watch. If it cannot
+// be had, is refused what the shared one is not, or brings no event, the shared one serves
+// for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB on
+// both sides together.
 //
 // # Dead peers
 //
@@ -127,9 +124,9 @@
 // unless the environment says otherwise (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
 // HTTP2_PING_TIMEOUT_SECONDS). FromConfig enables this also for https without TLS
 // settings, where client-go uses a transport without pings. A watch's own
-// connection has TCP keep-alive, which takes 45 s as well, and is given up after half a
-// minute of silence. Over a shared connection of HTTP/1.1 the client's dialer decides: client-go's leaves Go's settings, which
-// take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
+// connection has TCP keep-alive, which takes 45 s as well, and is given up after two
+// minutes of silence. Over a shared connection of HTTP/1.1 the client's dialer decides:
+// client-go's leaves Go's settings, which take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
 //
 // # What happens to what is broken
 //

@@ -106,6 +106,13 @@ func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Tr
 // (rest.Config.AcceptContentTypes), those are requested and no others. The copy shares
 // connections and the rate limiter with client.
 func WrapClient(client *rest.RESTClient) *rest.RESTClient {
+	return through(client, func(rt http.RoundTripper) http.RoundTripper {
+		return intercept.Transport(rt, acceptHeader(client.Get()))
+	})
+}
+
+// through returns a copy of client whose requests go through wrap first.
+func through(client *rest.RESTClient, wrap func(http.RoundTripper) http.RoundTripper) *rest.RESTClient {
 	c := &rest.RESTClient{}
 	// client-go cannot copy a client. By reflection, since vet takes an atomic in it
 	// for a lock: a flag that is set once if a server refuses CBOR.
@@ -117,7 +124,7 @@ func WrapClient(client *rest.RESTClient) *rest.RESTClient {
 	if hc.Transport == nil {
 		hc.Transport = http.DefaultTransport
 	}
-	hc.Transport = intercept.Transport(hc.Transport, acceptHeader(client.Get()))
+	hc.Transport = wrap(hc.Transport)
 	c.Client = &hc
 	return c
 }

@@ -84,6 +84,9 @@ func FromREST[T any](client rest.Interface, resource string, opts Options) (Sour
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", resource, err)
 	}
+	if c, ok := client.(*rest.RESTClient); ok {
+		client = through(c, connection.Wrap)
+	}
 	return fromREST[T](client, resource, 0, opts)
 }
 

@@ -35,6 +35,7 @@ type conn struct {
 	// secure reports that the stream is one of TLS records: a handshake was written.
 	// Through a proxy that is after its answer.
 	secure atomic.Bool
+	closed atomic.Bool
 
 	// What follows belongs to the goroutine that reads.
 
@@ -66,6 +67,7 @@ func buffered(c net.Conn, tcp *net.TCPConn) net.Conn {
 	if err != nil {
 		return c
 	}
+	open.Add(1)
 	b := &conn{Conn: c, tcp: tcp, raw: raw}
 	b.take, b.park, b.look = b.takeFrom, b.parkAt, b.lookAt
 	b.header = b.room[:0]
@@ -84,6 +86,14 @@ func tcpOf(c net.Conn) *net.TCPConn {
 	}
 	tcp, _ := c.(*net.TCPConn)
 	return tcp
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	if !c.closed.Swap(true) {
+		open.Add(-1)
+	}
+	return c.Conn.Close()
 }
 
 // Read implements net.Conn.

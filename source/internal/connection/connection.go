@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -24,22 +25,35 @@ const plainRead = 16 << 10
 // answering is how long a server, or a proxy, has to begin the answer to a watch.
 const answering = 10 * time.Second
 
+// scheme is the one of a request that is on its way to a connection of its own, below what
+// wraps the transport: wrappers add a token, another user's name, a signature.
+const scheme = "kinglet"
+
+// most is how many connections of their own the watches of a process have, about. Other
+// watches share one, as with client-go.
+const most = 100
+
+// open is how many there are.
+var open atomic.Int32
+
 // Wrap returns a transport that sends the requests of streams whose Route says so over
 // connections of their own, and all others to base. Such a connection speaks HTTP/1.1, and
-// is made with base's certificates, proxies and dialing, so that what rotates or is traced
-// does so as before. It serves one request: the next one may reach another API server.
+// is made with the certificates, proxies and dialing of the transport at base's bottom, so
+// that what rotates or is traced does so as before. It serves one request: the next one may
+// reach another API server.
 //
-// If base is not a transport of client-go or of net/http, has no use for HTTP/1.1, or dials
-// what is no TCP connection, all streams stay with base.
+// If there is no transport of net/http at base's bottom, or it has no use for HTTP/1.1, or
+// dials what is no TCP connection, all streams stay with base.
 func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
 
 type split struct {
 	base http.RoundTripper
 
 	mu sync.Mutex
-	// own was made from made. client-go replaces its transport when the file of its
-	// authorities changes. guarded by mu
-	made, own *http.Transport
+	// bottom is base's, and can is what enter returned for it. client-go replaces it when
+	// the file of its authorities changes. guarded by mu
+	bottom *http.Transport
+	can    bool
 }
 
 // WrappedRoundTripper returns the transport below, for apimachinery.
@@ -47,60 +61,93 @@ func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
 
 // RoundTrip implements http.RoundTripper.
 func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
-	if stream := streamOf(req.Context()); stream != nil && !stream.route.refused() {
-		if own := s.ownTransport(); own != nil {
-			if !stream.route.own.Load() {
-				stream.movable = true
-				return s.base.RoundTrip(req)
-			}
-			resp, err := own.RoundTrip(req)
-			if err == nil {
-				stream.route.own.Store(resp.StatusCode == http.StatusOK)
-				return resp, nil
-			}
-			if req.Context().Err() != nil {
-				stream.route.refuse() // for all that is known it would never have answered
-				return nil, err
-			}
-			if resp, err = s.base.RoundTrip(req); err == nil {
-				stream.route.refuse() // else there may be no server
-			}
-			return resp, err
+	stream := streamOf(req.Context())
+	if stream == nil || stream.scheme != "" || stream.route.refused() || !s.enter() {
+		return s.base.RoundTrip(req)
+	}
+	room := open.Load() < most
+	if own := stream.route.own.Load(); !own || !room {
+		stream.route.own.Store(false)
+		stream.movable = room
+		return s.base.RoundTrip(req)
+	}
+	stream.scheme = req.URL.Scheme
+	resp, err := s.base.RoundTrip(under(scheme, req))
+	if err == nil && resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	failed := err != nil
+	if !failed {
+		_ = resp.Body.Close()
+	} else if req.Context().Err() != nil {
+		stream.route.refuse() // for all that is known it would never have answered
+		return nil, err
+	}
+	// A wrapper that knows schemes may have left out what the server asks for.
+	if resp, err = s.base.RoundTrip(req); err == nil {
+		if stream.route.own.Store(false); failed || resp.StatusCode == http.StatusOK {
+			stream.route.refuse() // else there may be no server, or no such watch
 		}
 	}
-	return s.base.RoundTrip(req)
+	return resp, err
 }
 
-func (s *split) ownTransport() *http.Transport {
-	t := httpTransport(s.base)
-	if t == nil {
-		return nil
-	}
+// under returns req with another scheme.
+func under(scheme string, req *http.Request) *http.Request {
+	other, url := *req, *req.URL
+	other.URL, url.Scheme = &url, scheme
+	return &other
+}
+
+// enter reports whether the transport at the bottom knows scheme.
+func (s *split) enter() bool {
+	t := bottom(s.base)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.made != t {
-		s.made, s.own = t, own(t)
+	if s.bottom != t {
+		s.bottom, s.can = t, t != nil && enter(t)
 	}
-	return s.own
+	return s.can
 }
 
-// caches are the types of client-go's that only pass requests on. Its others add what a
-// request needs: a token, another user's name.
-var caches = []string{"trackedTransport", "atomicTransportHolder"}
-
-// httpTransport returns what is below client-go's caches; nil if something else is above it.
-func httpTransport(rt http.RoundTripper) *http.Transport {
+// bottom returns the transport below all wrappers; nil if one of them does not show it.
+func bottom(rt http.RoundTripper) *http.Transport {
 	for {
 		if t, ok := rt.(*http.Transport); ok {
 			return t
 		}
 		wrapper, ok := rt.(utilnet.RoundTripperWrapper)
-		if !ok || packageOf(rt) != reflect.TypeFor[transport.Config]().PkgPath() ||
-			!slices.Contains(caches, reflect.Indirect(reflect.ValueOf(rt)).Type().Name()) {
+		if !ok {
 			return nil
 		}
 		rt = wrapper.WrappedRoundTripper()
 	}
+}
+
+// enter makes t send requests of scheme over connections of their own, and reports whether it
+// can.
+func enter(t *http.Transport) (ok bool) {
+	alone := own(t)
+	if alone == nil {
+		return false
+	}
+	ok = true
+	// It panics if an earlier call did it, and nothing else tells.
+	defer func() { _ = recover() }()
+	t.RegisterProtocol(scheme, below{alone})
+	return ok
+}
+
+// below sends requests of scheme.
+type below struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (b below) RoundTrip(req *http.Request) (*http.Response, error) {
+	stream := streamOf(req.Context())
+	if stream == nil {
+		return nil, errUnknown // a wrapper changed the context
+	}
+	return b.Transport.RoundTrip(under(stream.scheme, req))
 }
 
 // packageOf returns the package of v's type, or of what v points to.
@@ -112,7 +159,7 @@ func packageOf(v any) string {
 	return t.PkgPath()
 }
 
-var errUnknown = errors.New("a connection that is not TCP's")
+var errUnknown = errors.New("no connection of its own")
 
 // own returns nil if t's connections would not speak HTTP/1.1, or are made in a way that
 // shows nothing of them.

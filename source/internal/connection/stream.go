@@ -52,7 +52,9 @@ type Stream struct {
 	route *Route
 	// movable reports that the stream can have a connection of its own, and has none.
 	movable bool
-	conn    atomic.Pointer[conn]
+	// scheme is that of its request, once that asked for a connection of its own.
+	scheme string
+	conn   atomic.Pointer[conn]
 	// served reports that an event came over the connection.
 	served atomic.Bool
 

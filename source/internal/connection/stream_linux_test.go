@@ -115,6 +115,40 @@ func TestAReadDoesNotWaitForAnEventThatHasNotBegun(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfTheirOwnHaveABound: beyond it watches share one, and do not try to move.
+func TestConnectionsOfTheirOwnHaveABound(t *testing.T) {
+	before := open.Load()
+	t.Run("one", func(t *testing.T) {
+		streaming(t, true, forever, func(w http.ResponseWriter) { send(w, "x") })
+		if open.Load() != before+1 {
+			t.Errorf("%d are open, %d were", open.Load(), before)
+		}
+	})
+	for range 1000 {
+		if open.Load() == before {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if open.Load() != before {
+		t.Fatalf("%d are open, %d were", open.Load(), before)
+	}
+	open.Add(most)
+	defer open.Add(-most)
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	route := &Route{}
+	for _, own := range []bool{true, false} {
+		route.own.Store(own)
+		ctx, s := Watch(t.Context(), route, forever, false)
+		resp := must(Wrap(srv.Client().Transport).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))))
+		if s.Over(resp.Body); s.conn.Load() != nil || s.movable || route.refused() {
+			t.Errorf("own %v: a connection %v, movable %v, refused %v", own, s.conn.Load() != nil, s.movable, route.refused())
+		}
+		resp.Body.Close()
+	}
+}
+
 func TestABodyThatTheTransportUnpacksIsReadAsItIs(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
