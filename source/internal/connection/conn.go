@@ -77,11 +77,10 @@ func buffered(c net.Conn, tcp *net.TCPConn) net.Conn {
 // tcpOf returns the TCP connection that c is, or that client-go tracks to close it when
 // certificates rotate. Any other wrapper may do more than to pass on what it reads.
 func tcpOf(c net.Conn) *net.TCPConn {
-	if packageOf(c) == reflect.TypeFor[connrotation.Dialer]().PkgPath() {
-		if v := reflect.Indirect(reflect.ValueOf(c)); v.Kind() == reflect.Struct {
-			if f := v.FieldByName("Conn"); f.IsValid() && f.CanInterface() {
-				c, _ = f.Interface().(net.Conn)
-			}
+	v := reflect.Indirect(reflect.ValueOf(c))
+	if v.Kind() == reflect.Struct && v.Type().PkgPath() == reflect.TypeFor[connrotation.Dialer]().PkgPath() {
+		if f := v.FieldByName("Conn"); f.IsValid() && f.CanInterface() {
+			c, _ = f.Interface().(net.Conn)
 		}
 	}
 	tcp, _ := c.(*net.TCPConn)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -148,15 +147,6 @@ func (b below) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errUnknown // a wrapper changed the context
 	}
 	return b.Transport.RoundTrip(under(stream.scheme, req))
-}
-
-// packageOf returns the package of v's type, or of what v points to.
-func packageOf(v any) string {
-	t := reflect.TypeOf(v)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.PkgPath()
 }
 
 var errUnknown = errors.New("no connection of its own")
