@@ -163,6 +163,10 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 		"a client": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
 		}, true, false},
+		"a client that was wrapped already": {func(cfg *rest.Config) Source[*corev1.Pod] {
+			client := must(kubernetes.NewForConfig(wrapped(cfg))).CoreV1().RESTClient().(*rest.RESTClient)
+			return must(FromREST[*corev1.Pod](WrapClient(client), "pods", Options{}))
+		}, true, false},
 		"a tunnel that is no TCP connection": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 				c, err := (&net.Dialer{}).DialContext(ctx, network, address)
