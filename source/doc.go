@@ -106,13 +106,12 @@
 //
 // That is so for FromConfig, FromREST, and closures of a client with cfg.Wrap(WrapTransport)
 // or WrapClient, which package cache uses for NewListWatchFromClient; on Linux; if the
-// client's transport is net/http's below all wrappers, which have a WrappedRoundTripper, dials
-// TCP and may speak HTTP/1.1. All other streams stay where they are, and so do those beyond
-// the first hundred connections of a process.
+// client's transport is net/http's, below no wrappers but client-go's (FromConfig and cfg.Wrap
+// have theirs above), dials TCP and may speak HTTP/1.1. All other streams stay where they
+// are, and so do those beyond the first hundred connections of a process.
 //
 // An own connection speaks HTTP/1.1 and is made as the client's are: through its wrappers,
-// which see "kinglet" as the request's scheme, its Dial function and its proxies, with its
-// exec plugin, and it is closed when certificates rotate. It serves one watch. If it cannot
+// its Dial function and its proxies, with its exec plugin, and it is closed when certificates rotate. It serves one watch. If it cannot
 // be had, is refused what the shared one is not, or brings no event, the shared one serves
 // for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB on
 // both sides together.

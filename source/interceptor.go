@@ -117,7 +117,7 @@ func through(client *rest.RESTClient, wrap func(http.RoundTripper) http.RoundTri
 	// client-go cannot copy a client. By reflection, since vet takes an atomic in it
 	// for a lock: a flag that is set once if a server refuses CBOR.
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(client).Elem())
-	hc := http.Client{}
+	hc := *http.DefaultClient // client-go's for none
 	if client.Client != nil {
 		hc = *client.Client
 	}

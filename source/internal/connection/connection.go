@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ var open atomic.Int32
 // that what rotates or is traced does so as before. It serves one request: the next one may
 // reach another API server.
 //
-// If there is no transport of net/http at base's bottom, or it has no use for HTTP/1.1, or
+// If there is no transport of net/http below base's wrappers, all of them client-go's, or it has no use for HTTP/1.1, or
 // dials what is no TCP connection, all streams stay with base.
 func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
 
@@ -61,7 +62,7 @@ func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
 // RoundTrip implements http.RoundTripper.
 func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 	stream := streamOf(req.Context())
-	if stream == nil || stream.scheme != "" || stream.route.refused() || !s.enter() {
+	if stream == nil || req.Method != http.MethodGet || stream.scheme != "" || stream.route.refused() || !s.enter() {
 		return s.base.RoundTrip(req)
 	}
 	room := open.Load() < most
@@ -82,7 +83,6 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 		stream.route.refuse() // for all that is known it would never have answered
 		return nil, err
 	}
-	// A wrapper that knows schemes may have left out what the server asks for.
 	if resp, err = s.base.RoundTrip(req); err == nil {
 		if stream.route.own.Store(false); failed || resp.StatusCode == http.StatusOK {
 			stream.route.refuse() // else there may be no server, or no such watch
@@ -95,6 +95,7 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 func under(scheme string, req *http.Request) *http.Request {
 	other, url := *req, *req.URL
 	other.URL, url.Scheme = &url, scheme
+	other.Header = req.Header.Clone()
 	return &other
 }
 
@@ -109,14 +110,18 @@ func (s *split) enter() bool {
 	return s.can
 }
 
-// bottom returns the transport below all wrappers; nil if one of them does not show it.
+// clientGo is the package of wrappers that do the same whatever a request's scheme is. Another
+// may leave out a token, and a server answer somebody else, or change http to https.
+var clientGo = reflect.TypeFor[transport.Config]().PkgPath()
+
+// bottom returns the transport below all wrappers; nil if one of them is not client-go's.
 func bottom(rt http.RoundTripper) *http.Transport {
 	for {
 		if t, ok := rt.(*http.Transport); ok {
 			return t
 		}
 		wrapper, ok := rt.(utilnet.RoundTripperWrapper)
-		if !ok {
+		if !ok || reflect.Indirect(reflect.ValueOf(rt)).Type().PkgPath() != clientGo {
 			return nil
 		}
 		rt = wrapper.WrappedRoundTripper()
@@ -190,6 +195,9 @@ func own(t *http.Transport) *http.Transport {
 		t.TLSClientConfig.NextProtos = []string{"http/1.1"}
 	}
 	t.DisableKeepAlives = true
+	if t.TLSHandshakeTimeout == 0 {
+		t.TLSHandshakeTimeout = answering
+	}
 	t.ResponseHeaderTimeout = answering
 	// Watches last, so the first would keep all others waiting.
 	t.MaxConnsPerHost = 0
