@@ -104,17 +104,18 @@
 // back in the same way. So an idle watch costs what it cost without this, and the pings of
 // HTTP/2 tell it from one whose server has gone.
 //
-// That is so for FromConfig, FromREST, and closures of a client with cfg.Wrap(WrapTransport)
-// or WrapClient, which package cache uses for NewListWatchFromClient; on Linux; if the
-// client's transport is net/http's, below no wrappers but client-go's (FromConfig and cfg.Wrap
-// have theirs above), dials TCP and may speak HTTP/1.1. All other streams stay where they
-// are, and so do those beyond the first hundred connections of a process.
+// This needs Linux, and FromConfig, FromREST, or closures of a client with
+// cfg.Wrap(WrapTransport) or WrapClient, as package cache makes for NewListWatchFromClient.
+// The client's transport has to be net/http's, dial TCP, and allow HTTP/1.1; between it and
+// ours no wrappers but client-go's may stand. (FromConfig and cfg.Wrap put ours at the
+// bottom, below the configuration's.) All other streams share a connection, as do those
+// beyond the first hundred that have their own.
 //
-// An own connection speaks HTTP/1.1 and is made as the client's are: through its wrappers,
-// its Dial function and its proxies, with its exec plugin, and it is closed when certificates rotate. It serves one watch. If it cannot
-// be had, is refused what the shared one is not, or brings no event, the shared one serves
-// for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB on
-// both sides together.
+// An own connection speaks HTTP/1.1 and is made as the client's are: through its Dial
+// function and its proxies, with its exec plugin, and it is closed when certificates
+// rotate. It serves one watch. If it cannot be had, or brings no event, the shared one serves
+// for an hour. It costs two goroutines here, a connection of the server, and some 80 KiB
+// on both sides together.
 //
 // # Dead peers
 //
@@ -125,7 +126,8 @@
 // settings, where client-go uses a transport without pings. A watch's own
 // connection has TCP keep-alive, which takes 45 s as well, and is given up after two
 // minutes of silence. Over a shared connection of HTTP/1.1 the client's dialer decides:
-// client-go's leaves Go's settings, which take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
+// client-go's leaves Go's settings, which take 30 + 9*15 = 165 s. Package reflector detects
+// a silent stream on a live connection.
 //
 // # What happens to what is broken
 //

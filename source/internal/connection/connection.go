@@ -25,8 +25,8 @@ const plainRead = 16 << 10
 // answering is how long a server, or a proxy, has to begin the answer to a watch.
 const answering = 10 * time.Second
 
-// scheme is the one of a request that is on its way to a connection of its own, below what
-// wraps the transport: wrappers add a token, another user's name, a signature.
+// scheme is that of a request on its way through wrappers, which add a token or another user's
+// name, to a connection of its own.
 const scheme = "kinglet"
 
 // most is how many connections of their own the watches of a process have, about. Other
@@ -42,8 +42,8 @@ var open atomic.Int32
 // that what rotates or is traced does so as before. It serves one request: the next one may
 // reach another API server.
 //
-// If there is no transport of net/http below base's wrappers, all of them client-go's, or it has no use for HTTP/1.1, or
-// dials what is no TCP connection, all streams stay with base.
+// All streams stay with base if one of its wrappers is not client-go's, or if the transport at
+// its bottom is not net/http's, has no use for HTTP/1.1, or dials what is no TCP connection.
 func Wrap(base http.RoundTripper) http.RoundTripper { return &split{base: base} }
 
 type split struct {
@@ -73,20 +73,16 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	stream.scheme = req.URL.Scheme
 	resp, err := s.base.RoundTrip(under(scheme, req))
-	if err == nil && resp.StatusCode == http.StatusOK {
+	if err == nil {
+		stream.route.own.Store(resp.StatusCode == http.StatusOK)
 		return resp, nil
 	}
-	failed := err != nil
-	if !failed {
-		_ = resp.Body.Close()
-	} else if req.Context().Err() != nil {
+	if req.Context().Err() != nil {
 		stream.route.refuse() // for all that is known it would never have answered
 		return nil, err
 	}
 	if resp, err = s.base.RoundTrip(req); err == nil {
-		if stream.route.own.Store(false); failed || resp.StatusCode == http.StatusOK {
-			stream.route.refuse() // else there may be no server, or no such watch
-		}
+		stream.route.refuse() // else there may be no server
 	}
 	return resp, err
 }
@@ -110,8 +106,8 @@ func (s *split) enter() bool {
 	return s.can
 }
 
-// clientGo is the package of wrappers that do the same whatever a request's scheme is. Another
-// may leave out a token, and a server answer somebody else, or change http to https.
+// clientGo is the package of the wrappers that do not look at a request's scheme. Others may: to
+// add a token to https only, without which a server reads as somebody else.
 var clientGo = reflect.TypeFor[transport.Config]().PkgPath()
 
 // bottom returns the transport below all wrappers; nil if one of them is not client-go's.

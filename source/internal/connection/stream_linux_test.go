@@ -117,35 +117,31 @@ func TestAReadDoesNotWaitForAnEventThatHasNotBegun(t *testing.T) {
 
 // TestConnectionsOfTheirOwnHaveABound: beyond it watches share one, and do not try to move.
 func TestConnectionsOfTheirOwnHaveABound(t *testing.T) {
-	before := open.Load()
-	t.Run("one", func(t *testing.T) {
-		streaming(t, true, forever, func(w http.ResponseWriter) { send(w, "x") })
-		if open.Load() != before+1 {
-			t.Errorf("%d are open, %d were", open.Load(), before)
-		}
-	})
-	for range 1000 {
-		if open.Load() == before {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if open.Load() != before {
-		t.Fatalf("%d are open, %d were", open.Load(), before)
-	}
-	open.Add(most)
-	defer open.Add(-most)
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	gone := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		send(w, "x")
+		<-r.Context().Done()
+		gone <- struct{}{}
+	}))
 	defer srv.Close()
-	route := &Route{}
-	for _, own := range []bool{true, false} {
-		route.own.Store(own)
+	for _, c := range []struct {
+		others   int32
+		own, has bool
+	}{{most - 1, true, true}, {most, true, false}, {most, false, false}} {
+		before := open.Add(c.others)
+		route := &Route{}
+		route.own.Store(c.own)
 		ctx, s := Watch(t.Context(), route, forever, false)
 		resp := must(Wrap(srv.Client().Transport).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil))))
-		if s.Over(resp.Body); s.conn.Load() != nil || s.movable || route.refused() {
-			t.Errorf("own %v: a connection %v, movable %v, refused %v", own, s.conn.Load() != nil, s.movable, route.refused())
+		if s.Over(resp.Body); s.conn.Load() != nil != c.has || open.Load() != before != c.has || s.movable || route.refused() {
+			t.Errorf("%+v: own %v, %d open, movable %v, refused %v", c, s.conn.Load() != nil, open.Load(), s.movable, route.refused())
 		}
 		resp.Body.Close()
+		<-gone // the server sees the end of a connection that is not counted any more
+		if open.Load() != before {
+			t.Errorf("%+v: %d open, %d before", c, open.Load(), before)
+		}
+		open.Add(-c.others)
 	}
 }
 
