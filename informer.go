@@ -178,10 +178,32 @@ func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 // objects.
 func (i *Informer[T]) Snapshot() Snapshot[T] { return Snapshot[T]{i.own.View()} }
 
+// checkIndex returns an error if an index reads what the source leaves out.
+func (i *Informer[T]) checkIndex(name string, fn store.IndexFunc[T]) error {
+	if i.traits == nil || fn == nil {
+		return nil
+	}
+	check := i.traits().CheckIndex
+	if check == nil {
+		return nil
+	}
+	err := check(func(obj any) any {
+		values, err := fn(obj.(T))
+		return []any{values, err != nil}
+	})
+	if err != nil {
+		return fmt.Errorf("index %q: %w", name, err)
+	}
+	return nil
+}
+
 // AddIndex adds an index, even if there are objects already: when AddIndex returns, the
 // index covers all of them, except those for which fn fails. OnError is called with an
 // *IndexError for each of these.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
+	if err := i.checkIndex(name, fn); err != nil {
+		return i.named(err)
+	}
 	for _, err := range store.Errors(i.store.AddIndex(name, fn)) {
 		if _, added := err.(*store.IndexError); !added {
 			return i.named(err)

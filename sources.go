@@ -82,6 +82,11 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 	if err := i.assemble(); err != nil {
 		return nil, i.named(err)
 	}
+	for name, fn := range opts.Indexers {
+		if err := i.checkIndex(name, fn); err != nil {
+			return nil, i.named(err)
+		}
+	}
 	for _, s := range sources {
 		if err := i.AddSource(s); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // comparePage is small, so that checking takes no memory to speak of.
@@ -52,8 +53,11 @@ func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) 
 }
 
 // sameKind gives metadata the kind that got says: client-go's codec for it
-// clears that, kinglet does not.
+// clears that, kinglet does not. An object that is not whole says that as well.
 func sameKind(want, got metav1.Object) {
+	if got != nil && source.IsPartial(got) {
+		want.SetSelfLink(got.GetSelfLink())
+	}
 	w, ok := want.(*metav1.PartialObjectMetadata)
 	if g, both := got.(*metav1.PartialObjectMetadata); ok && both {
 		w.TypeMeta = g.TypeMeta

@@ -68,10 +68,15 @@ const (
 	// emptied writes deep into the object, to what pods of one template have in common:
 	// no value of a variable gets into memory, and no managed fields.
 	emptied
+	// lean is an option of kinglet's source: see slimFields.
+	lean
 )
 
 // apply may write into what it is given, as transforms do.
 func (t transform) apply(p *corev1.Pod) (*corev1.Pod, error) {
+	if t == lean {
+		return slim(p), nil
+	}
 	if t != whole {
 		p.ManagedFields = nil
 	}
@@ -339,6 +344,8 @@ func startTyped[T metav1.Object](
 	opts := source.Options{Namespace: s.namespace, MaxDelay: s.delay}
 	if s.transform == managedFieldsDropped {
 		opts.Drop = []string{source.DropManagedFields}
+	} else if s.transform == lean {
+		opts.Keep = slimFields
 	}
 	src, err := source.FromConfig[T](cfg, podsResource, opts)
 	if err != nil {

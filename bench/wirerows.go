@@ -35,9 +35,10 @@ func wireRows(s size) []row {
 		add(name+" TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds}, pods.Options{}, t.merge(t.http2))
 		add(name+" gathered", append(three, drain), phases{setup: at, rounds: burstRounds, gathered: true}, pods.Options{}, t.merge(t.http1, t.rate))
 		add(name+" gathered TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds, gathered: true}, pods.Options{}, t.merge(t.http2, t.rate), once)
-		dropped, emptying, ten := at, at, at
-		dropped.transform, emptying.transform, ten.handlers = managedFieldsDropped, emptied, 10
+		dropped, emptying, slimming, ten := at, at, at, at
+		dropped.transform, emptying.transform, slimming.transform, ten.handlers = managedFieldsDropped, emptied, lean, 10
 		add(name+" managedFields dropped", three[:2], phases{setup: dropped}, pods.Options{}, t.base)
+		add(name+" lean", three[:2], phases{setup: slimming, rounds: burstRounds}, pods.Options{}, t.lean)
 		add(name+" transform", three[:2], phases{setup: emptying, rounds: burstRounds}, middle, nil, once)
 		add(name+" 10 handlers", three[:2], phases{setup: ten, rounds: burstRounds}, middle, nil, once)
 		add(name+" own templates", three[:2], phases{setup: at, rounds: burstRounds}, pods.Options{Templates: s.Pods},
@@ -55,7 +56,7 @@ func wireRows(s size) []row {
 }
 
 // targetsOf an encoding of whole pods.
-type targetsOf struct{ base, http1, http2, rate map[string]map[string]target }
+type targetsOf struct{ base, http1, http2, rate, lean map[string]map[string]target }
 
 func (t targetsOf) merge(more ...map[string]map[string]target) map[string]map[string]target {
 	all := map[string]map[string]target{}
@@ -75,6 +76,7 @@ var wireTargets = map[replay.Encoding]targetsOf{
 		http1: map[string]map[string]target{"event cpu": below(7, 6.5)},
 		http2: map[string]map[string]target{"event cpu": below(6.5, 6.5)},
 		rate:  map[string]map[string]target{"rate": ours(target{atLeast: 5})},
+		lean:  map[string]map[string]target{"heap": below(3, 0), "sync peak": below(8, 0), "sync cpu": below(8, 0), "event cpu": below(8, 0)},
 	},
 	replay.JSON: {
 		base: map[string]map[string]target{
@@ -83,6 +85,7 @@ var wireTargets = map[replay.Encoding]targetsOf{
 		http1: map[string]map[string]target{"event cpu": below(15, 15)},
 		http2: map[string]map[string]target{"event cpu": below(12, 12)},
 		rate:  map[string]map[string]target{"rate": ours(target{atLeast: 12})},
+		lean:  map[string]map[string]target{"heap": below(3, 0), "sync peak": below(8, 0), "sync cpu": below(8, 0), "event cpu": below(30, 0)},
 	},
 }
 

@@ -332,7 +332,7 @@ type engineConfig struct {
 func newEngine(c engineConfig) (*engine, error) {
 	e := &engine{config: c}
 	e.sink = newStoreSink(c.store, e.report)
-	src, err := newSource(c.lw, c.example, source.Options{Name: c.description}, nil)
+	src, err := newSource(c.lw, c.example, source.Options{Name: c.description})
 	if err != nil {
 		return nil, err
 	}

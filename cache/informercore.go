@@ -159,12 +159,9 @@ func (e *informerCore) decideLocked(late *lateSource) {
 	if transform == nil {
 		transform = e.transform
 	}
-	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
-	var dropping TransformFunc
-	if transform != nil && len(late.drop) > 0 && clientDecodes(late.lw) == nil {
-		opts.Drop, dropping, transform = late.drop, transform, nil
-	}
-	items, err := newSource(late.lw, e.example, opts, dropping)
+	opts := late.fields
+	opts.Name, opts.Sharing, opts.Scheme = e.description, e.sharing, e.scheme
+	items, err := newSource(late.lw, e.example, opts)
 	if err != nil {
 		late.decide(nil, false, err)
 		return

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
@@ -21,11 +22,9 @@ type ScopedListerWatcher struct {
 	// Transform is called with each version of an object of the scope before it is
 	// stored; if nil, that of SetTransform is.
 	Transform TransformFunc
-	// Drop promises that Transform does nothing but remove the fields with these paths:
-	// see source.Options.Drop. Then objects that are read from the wire are decoded
-	// without them, and Transform is called only for those that the client decodes. May
-	// be nil.
-	Drop []string
+	// Keep, Drop and Whole are as in source.Options. Transform gets what they leave.
+	Keep, Drop []string
+	Whole      func(key kinglet.Key, labels map[string]string, owners []metav1.OwnerReference) bool
 }
 
 // ScopedInformerOptions configure a ScopedInformer.
@@ -102,7 +101,10 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 		name += ", scope " + s.Scope.ID
 	}
 	late := newLateSource(s.ListerWatcher, name)
-	late.transform, late.drop = s.Transform, dropOf(s)
+	late.transform, late.fields = s.Transform, source.Options{Keep: s.Keep, Drop: s.Drop, Whole: s.Whole}
+	if example, ok := e.example.(runtime.Object); ok {
+		late.fields.Example = example
+	}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
 }
@@ -111,15 +113,6 @@ func (e *informerCore) scopeIDs() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Collect(maps.Keys(e.scopes))
-}
-
-// dropOf returns what the scope's Transform drops; nothing if it has none, since Drop
-// promises nothing about the transform of SetTransform.
-func dropOf(s ScopedListerWatcher) []string {
-	if s.Transform == nil {
-		return nil
-	}
-	return s.Drop
 }
 
 // AddScope implements ScopedInformer.

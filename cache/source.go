@@ -43,13 +43,11 @@ func fastPathDisabled() error {
 
 // newSource returns the source of lw's objects, as the typed packages see it. example is
 // an object of the expected type, or nil for any type. opts are the source's; what lw
-// decides itself, its namespace and selectors, must be left empty. If opts.Drop is not
-// empty, transform removes those fields and does nothing else: objects that are read
-// from the wire come without them, and transform is called for all others.
+// decides itself, its namespace and selectors, must be left empty.
 //
 // The wire is read if lw's client lets it: see source.WrapTransport. With the fast path
 // disabled lw is called, its client decodes, and objects share nothing.
-func newSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) (*itemSource, error) {
+func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource, error) {
 	if lw == nil {
 		return nil, errNoListerWatcher
 	}
@@ -65,7 +63,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 			return made.namespace
 		}
 	}
-	s := &itemSource{unchunked: ours.DisableChunking, transform: transform, why: clientDecodes(lw)}
+	s := &itemSource{unchunked: ours.DisableChunking, why: clientDecodes(lw)}
 	switch {
 	case fastPathDisabled() != nil:
 		opts.DisableSharing, opts.Sharing = true, nil
@@ -108,10 +106,6 @@ func listWatchIn(lw ListerWatcher) *ListWatch {
 // counts them in metrics. Its List and Watch are not safe for concurrent use.
 type itemSource struct {
 	source.Source[any]
-	// transform, if not nil, is called with the objects of a list or watch that a client
-	// has decoded. decoded reports that the current one is such a one.
-	transform TransformFunc
-	decoded   bool
 	// why, if not nil, is the reason why a client decodes.
 	why error
 	// unchunked lists in one piece, whatever limit is requested. A sample keeps
@@ -127,30 +121,15 @@ type itemSource struct {
 
 // onPath returns the OnPath for a request.
 func (s *itemSource) onPath(onPath func(source.ReadPath)) func(source.ReadPath) {
-	if s.transform == nil && (s.why == nil || onPath == nil) {
+	if s.why == nil || onPath == nil {
 		return onPath
 	}
 	return func(path source.ReadPath) {
-		s.decoded = path.Path == source.PathClient
-		if s.decoded && s.why != nil {
+		if path.Path == source.PathClient {
 			path.Why = s.why
 		}
-		if onPath != nil {
-			onPath(path)
-		}
+		onPath(path)
 	}
-}
-
-// read makes it what is stored: transformed, if a client has decoded it, and with its key.
-func (s *itemSource) read(it *source.Item[any]) {
-	if s.decoded && s.transform != nil && it.Err == nil {
-		if obj, err := s.transform(it.Object); err == nil {
-			it.Object = obj
-		} else {
-			*it = source.Item[any]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: err}
-		}
-	}
-	keyedHere(it)
 }
 
 // ReadAnswer implements source.AnswerReader.
@@ -195,7 +174,7 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	err := crashed(s.Source.List(ctx, req, func(page source.Page[any]) error {
 		s.listed += len(page.Items)
 		last = !page.More && page.Continue == ""
-		return yield(fixed(page, s.read))
+		return yield(fixed(page, keyedHere))
 	}))
 	if err == nil && last {
 		s.counts.listed(s.began, s.listed)
@@ -228,7 +207,7 @@ func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 		queued += len(events)
 		for i := range events {
 			if events[i].Type.HasObject() {
-				s.read(&events[i].Item)
+				keyedHere(&events[i].Item)
 			}
 			items++
 			if initial && events[i].InitialEventsEnd {
@@ -291,10 +270,10 @@ type lateSource struct {
 	name string
 	// made is the resource of a ListWatch from a client.
 	made schema.GroupVersionResource
-	// transform may be nil. drop are the fields that the transform removes, if it is
-	// known to do nothing else.
+	// transform may be nil.
 	transform TransformFunc
-	drop      []string
+	// fields are the options that say which fields objects have, and the Example.
+	fields source.Options
 	// renames: objects go through a transform, which may rename them. renamed is set once
 	// it has: from then on the key of an object for which the transform fails is unknown.
 	renames bool
@@ -355,6 +334,10 @@ func (s *lateSource) Traits() (t source.Traits) {
 	}
 	if !s.made.Empty() {
 		t.Resource = s.made
+	}
+	if s.transform == nil && s.fields.Example != nil && len(s.fields.Keep)+len(s.fields.Drop) > 0 {
+		// A transform may set what is left out.
+		t.CheckIndex = func(index func(obj any) any) error { return s.fields.CheckIndex(s.fields.Example, index) }
 	}
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t

@@ -148,7 +148,7 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 	}
 	older.DisableChunking = true
 	for _, lw := range []ListerWatcher{older, ToListWatcherWithWatchListSemantics(older, client)} {
-		if src, err := newSource(lw, &corev1.Pod{}, source.Options{}, nil); err != nil || !src.unchunked {
+		if src, err := newSource(lw, &corev1.Pod{}, source.Options{}); err != nil || !src.unchunked {
 			t.Errorf("lists come in chunks in spite of DisableChunking: %v", err)
 		}
 	}

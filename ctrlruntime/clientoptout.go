@@ -11,7 +11,7 @@ import (
 )
 
 // recordingClient is a client whose writes are recorded, unless their options say
-// otherwise.
+// otherwise, and which writes back no object that is not whole.
 type recordingClient struct{ client.Client }
 
 // optedOut reports whether options, of any kind, have
@@ -31,17 +31,25 @@ func recorded(ctx context.Context, options any) context.Context {
 
 // Create implements client.Client.
 func (c *recordingClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.refuse("create", obj); err != nil {
+		return err
+	}
 	return c.Client.Create(recorded(ctx, (&client.CreateOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
 // Update implements client.Client.
 func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	if err := c.refuse("update", obj); err != nil {
+		return err
+	}
 	return c.Client.Update(recorded(ctx, (&client.UpdateOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
 // Patch implements client.Client.
 func (c *recordingClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
+	return c.patched(obj, patch, true, func() error {
+		return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
+	})
 }
 
 // Apply implements client.Client.
@@ -61,7 +69,7 @@ func (c *recordingClient) DeleteAllOf(ctx context.Context, obj client.Object, op
 
 // Status implements client.Client.
 func (c *recordingClient) Status() client.SubResourceWriter {
-	return recordingWriter{c.Client.Status()}
+	return recordingWriter{c.Client.Status(), c}
 }
 
 // SubResource implements client.Client.
@@ -70,11 +78,14 @@ func (c *recordingClient) SubResource(name string) client.SubResourceClient {
 	return struct {
 		client.SubResourceReader
 		client.SubResourceWriter
-	}{of, recordingWriter{of}}
+	}{of, recordingWriter{of, c}}
 }
 
 // recordingWriter is recordingClient for a subresource.
-type recordingWriter struct{ client.SubResourceWriter }
+type recordingWriter struct {
+	client.SubResourceWriter
+	of *recordingClient
+}
 
 // Create implements client.SubResourceWriter.
 func (w recordingWriter) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
@@ -83,12 +94,18 @@ func (w recordingWriter) Create(ctx context.Context, obj, sub client.Object, opt
 
 // Update implements client.SubResourceWriter.
 func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+	if err := w.of.refuse("update", obj); err != nil {
+		return err
+	}
 	return w.SubResourceWriter.Update(recorded(ctx, (&client.SubResourceUpdateOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
 // Patch implements client.SubResourceWriter.
 func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	return w.SubResourceWriter.Patch(recorded(ctx, (&client.SubResourcePatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
+	all := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
+	return w.of.patched(obj, patch, all.SubResourceBody == nil, func() error {
+		return w.SubResourceWriter.Patch(recorded(ctx, all), obj, patch, opts...)
+	})
 }
 
 // Apply implements client.SubResourceWriter.

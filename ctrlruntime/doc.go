@@ -31,8 +31,8 @@
 //   - Objects are copied straight into what the caller passes, by a plan for their type.
 //
 // This package also has what controller-runtime does not: namespaces that change while
-// the cache runs (SetNamespaces), and whole objects for some and metadata for the others
-// (Options.Full).
+// the cache runs (SetNamespaces), and kinds of which
+// only some fields are held, or of some objects only metadata (Options.ByObject).
 //
 // NewQueue makes controllers use kinglet's queue, and package compare tries the cache
 // beside controller-runtime's own. In the queue, requests that are due at the same
@@ -50,7 +50,7 @@
 //	namespaces.go    the namespaces of an informer at one time, and SetNamespaces
 //	kindinformer.go  the informer that programs receive, and its store: objects in the
 //	                 form of a kind
-//	full.go          whole objects for some, metadata for the others
+//	lean.go          the fields that are held, of which objects
 //	reader.go        Get and List, and the informers that they make
 //	select.go        which objects a list selects
 //	fill.go          objects, or copies of them, into what a caller reads into

@@ -14,6 +14,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // kindInformer is the informer of a kind that programs receive: its storage's informer,
@@ -52,7 +54,7 @@ func newKindInformer(h *storage, f form) *kindInformer {
 		gvk := h.gvk
 		fr.prefix = "metadata/"
 		fr.convert = func(stored any) (any, bool) { return metadataOf(gvk, stored), true }
-	case h.full != nil:
+	case h.lean.hides():
 		fr.convert, fr.hides = whole, true
 	}
 	return fr
@@ -66,6 +68,9 @@ func metadataOf(gvk schema.GroupVersionKind, stored any) any {
 	m := &metav1.PartialObjectMetadata{}
 	if obj, err := meta.Accessor(stored); err == nil {
 		m = meta.AsPartialObjectMetadata(obj)
+		if source.IsPartial(m) {
+			objectmeta.MarkWhole(m) // as metadata it is
+		}
 	}
 	m.SetGroupVersionKind(gvk)
 	return m
@@ -73,8 +78,8 @@ func metadataOf(gvk schema.GroupVersionKind, stored any) any {
 
 // whole is the convert function of a kindInformer that hides the objects held as metadata.
 func whole(stored any) (any, bool) {
-	_, partial := stored.(*metav1.PartialObjectMetadata)
-	return stored, !partial
+	m, err := meta.Accessor(stored)
+	return stored, err != nil || !source.IsPartial(m)
 }
 
 // converted returns an object in the form of the kind.

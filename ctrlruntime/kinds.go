@@ -135,8 +135,8 @@ func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *storage {
 
 // storedAs returns the form in which a kind is held that a program asks for in form f.
 func (c *Cache) storedAs(gvk schema.GroupVersionKind, f form) form {
-	if full, ok := c.full[gvk]; ok && f == metadataOnly {
-		return full.form
+	if l := c.lean[gvk]; f == metadataOnly && l.hides() {
+		return l.form
 	}
 	return f
 }
@@ -148,7 +148,7 @@ func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
 	if f == metadataOnly || m == nil || m.storage == k.storage || !k.showsMetadata() {
 		return
 	}
-	logf.Log.WithName("kinglet").Info("The metadata of a kind was asked for before the kind, and has an informer of its own; ask for the kind first, or name it in ctrlruntime.Options.Full",
+	logf.Log.WithName("kinglet").Info("The metadata of a kind was asked for before the kind, and has an informer of its own; ask for the kind first, or say Whole of it in ctrlruntime.Options.ByObject",
 		"kind", describe(gvk, f))
 }
 

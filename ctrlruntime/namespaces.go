@@ -119,7 +119,7 @@ func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namesp
 		if err != nil {
 			return nil, err
 		}
-		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && h.full == nil {
+		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && !h.lean.hides() {
 			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
 		}
 		changes = append(changes, namespacesChange{h, next})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
@@ -52,18 +51,10 @@ type Options struct {
 	// and with the function, file and line that read it. If nil, a line is written to
 	// controller-runtime's log.
 	OnImplicit func(kind schema.GroupVersionKind, reader string)
-	// Full names kinds of which all metadata is held, and an object is held whole if
-	// its labels, as the server has them, match the selector. The key's type is the
-	// type of the whole objects. Requests are for all objects of the kind: the selector
-	// does not limit what is watched.
-	//
-	// Informers and reads of metadata have all objects, and a kind has one informer for
-	// both types, whichever is used first. Informers and lists of the whole type have
-	// the objects that match: one that no longer matches is deleted for handlers. With
-	// RefuseImplicit, a list that selects others too fails with a *PartialError. A Get
-	// of an object of which only metadata is held reads it from the server. A Transform
-	// is called with whole objects.
-	Full map[client.Object]labels.Selector
+	// ByObject says of kinds which fields are held. The key's type is that of the objects
+	// as the program reads them; in other forms the kind is held as without an entry. A
+	// Transform is called with what is held.
+	ByObject map[client.Object]ByObject
 	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
 	// cache.TransformStripManagedFields does, but without decoding them, and without
 	// keeping metadata from being shown of what is held. A Transform is called with
@@ -104,7 +95,7 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	if err != nil {
 		return nil, err
 	}
-	full, err := o.fullKinds(settings.Scheme)
+	lean, err := o.leanKinds(settings.Scheme)
 	if err := errors.Join(err, o.MutationDetection.Validate()); err != nil {
 		return nil, err
 	}
@@ -117,7 +108,7 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 		settings: settings,
 		codecs:   serializer.NewCodecFactory(settings.Scheme),
 		implicit: o.Implicit != RefuseImplicit && !opts.ReaderFailOnMissingInformer,
-		full:     full,
+		lean:     lean,
 		turn:     make(chan struct{}, 1),
 		kinds:    make(map[form]map[schema.GroupVersionKind]*kind),
 		started:  make(chan struct{}),
@@ -149,8 +140,8 @@ type Cache struct {
 	codecs   serializer.CodecFactory
 	// implicit is set if reads make informers.
 	implicit bool
-	// full are the entries of Options.Full.
-	full map[schema.GroupVersionKind]fullKind
+	// lean are the entries of Options.ByObject.
+	lean map[schema.GroupVersionKind]*lean
 	// turn is full while a call changes the namespaces of storages.
 	turn chan struct{}
 	// own records what clients of NewClient write.

@@ -132,7 +132,7 @@ func (k *kind) shares(ns string, asked *bool) bool {
 // objects.
 //
 // List blocks as Get does, and returns the same errors. With RefuseImplicit, a list that
-// selects objects of which only metadata is held (Options.Full) fails with a
+// selects objects of which only metadata is held (Options.ByObject) fails with a
 // *PartialError.
 func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)

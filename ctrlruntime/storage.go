@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -46,9 +45,8 @@ func formOf(obj runtime.Object) form {
 type storage struct {
 	gvk  schema.GroupVersionKind
 	form form
-	// full selects the objects that are held whole if the others are held as metadata;
-	// nil if all are held alike.
-	full     labels.Selector
+	// lean says which fields are held; nil if all are.
+	lean     *lean
 	informer kingletcache.ScopedInformer
 	// ended is closed when the informer has ended.
 	ended chan struct{}
@@ -75,8 +73,8 @@ type storage struct {
 // generation.
 func (c *Cache) newStorage(gvk schema.GroupVersionKind, f form) (*storage, error) {
 	h := &storage{gvk: gvk, form: f, ended: make(chan struct{})}
-	if full, ok := c.full[gvk]; ok && full.form == f {
-		h.full = full.selector
+	if l := c.lean[gvk]; l != nil && l.form == f {
+		h.lean = l
 	}
 	example, err := newObject(c.settings.Scheme, gvk, f)
 	if err != nil {
@@ -144,11 +142,12 @@ func (c *Cache) newNamespaceSet(h *storage, before *namespaceSet) (*namespaceSet
 		scope := kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
 			ListerWatcher: lists.of(s.namespaced, ns, *config),
-			Transform:     kingletcache.TransformFunc(h.reducing(c.transform(config))),
+			Transform:     kingletcache.TransformFunc(config.Transform),
 		}
-		if c.options.StripManagedFields && h.full == nil && config.Transform == nil {
+		if c.options.StripManagedFields {
 			scope.Drop = []string{source.DropManagedFields}
 		}
+		h.lean.apply(&scope)
 		s.scopes[ns] = scope
 	}
 	return s, nil

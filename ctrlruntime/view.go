@@ -108,7 +108,7 @@ func (s Snapshot[T]) Get(key client.ObjectKey) (T, bool) {
 	return convertedAs[T](s.kind, stored, ok)
 }
 
-// Len returns the number of objects, including those of which Options.Full holds only
+// Len returns the number of objects, including those of which Options.ByObject holds only
 // metadata.
 func (s Snapshot[T]) Len() int { return s.snap.Len() }
 

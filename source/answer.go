@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -95,7 +94,7 @@ func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if a.Object == nil && a.Metadata != nil {
 		return unreadWrite[T](&a, &s.opts, Covered)
 	}
-	item, err := s.dec.codec.answer(a, len(s.opts.Drop) > 0)
+	item, err := s.dec.codec.answer(a)
 	if err != nil {
 		return Written[T]{}, err
 	}
@@ -114,7 +113,7 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	}
 	var item Item[T]
 	var err error
-	if a.Object != nil && len(s.opts.Drop) == 0 {
+	if a.Object != nil {
 		var obj T
 		if obj, err = copied[T](a.Object, &s.want); err == nil {
 			item = ItemOf(obj)
@@ -122,7 +121,7 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	} else {
 		var codec *codec[T]
 		if codec, err = newCodec[T](a.GroupVersion, &s.opts); err == nil {
-			item, err = codec.answer(a, len(s.opts.Drop) > 0)
+			item, err = codec.answer(a)
 		}
 	}
 	if err != nil {
@@ -161,7 +160,7 @@ func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
 	return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone}, item.Err
 }
 
-// copied returns a copy of an object that a client has decoded.
+// copied returns a copy of an object that a client has decoded, without dropped fields.
 func copied[T any](obj any, want *expected) (T, error) {
 	var none T
 	ro, ok := obj.(runtime.Object)
@@ -179,16 +178,21 @@ func copied[T any](obj any, want *expected) (T, error) {
 	if reflect.TypeOf(c) != reflect.TypeOf(obj) {
 		return none, fmt.Errorf("DeepCopyObject of a %T returned a %T", obj, c)
 	}
+	if want.selection != nil {
+		if err := want.selection.reduce(c); err != nil {
+			return none, err
+		}
+	}
 	return c.(T), nil
 }
 
 // answer returns the item of an answer, without dropped fields.
-func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
+func (c *codec[T]) answer(a Answer) (it Item[T], err error) {
 	r := c.reader(nil)
 	switch {
 	case a.Object != nil:
 		var obj T
-		if obj, err = copied[T](a.Object, &expected{typ: reflect.PointerTo(c.kind.elem)}); err != nil {
+		if obj, err = copied[T](a.Object, &expected{typ: reflect.PointerTo(c.kind.elem), selection: &c.selection}); err != nil {
 			return it, err
 		}
 		if gvk := objectKind(obj); !gvk.Empty() && c.kind.form != metadataOnly {
@@ -196,12 +200,7 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 				return it, err
 			}
 		}
-		if drops {
-			obj, err = r.dropped(obj)
-		}
-		if err == nil {
-			it = ItemOf(obj)
-		}
+		it = ItemOf(obj)
 	case len(a.Body) == 0:
 		err = errors.New("an answer without content")
 	default:
@@ -223,20 +222,6 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 	}
 	it.Memo = nil
 	return it, err
-}
-
-// dropped returns obj without dropped fields, by encoding and decoding it.
-func (r *reader[T]) dropped(obj T) (T, error) {
-	gvk := objectKind(obj)
-	b, err := json.Marshal(obj)
-	if err != nil {
-		return obj, err
-	}
-	o, err := r.decode(encoding.JSON, encoding.Object{Raw: b}, gvk)
-	if err == nil && !gvk.Empty() {
-		setKind(o.Value, gvk)
-	}
-	return o.Value, err
 }
 
 // written adds the coverage of an item, and whether it is gone. most is the

@@ -3,11 +3,14 @@ package source
 import (
 	"fmt"
 	"io"
+	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -23,6 +26,11 @@ type codec[T any] struct {
 	slow error
 	// sharing is nil if objects are to share nothing.
 	sharing *Sharing
+	selection
+	// entire decodes the objects that Options.Whole chooses, and metadata what it
+	// chooses by. wire decodes the others.
+	entire   *wire.Decoder[T]
+	metadata *wire.Decoder[*metav1.ObjectMeta]
 }
 
 func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
@@ -31,18 +39,30 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		return nil, err
 	}
 	c := &codec[T]{kind: k}
-	if opts.DisableSharing && len(opts.Drop) == 0 {
+	if c.selection, err = newSelection(k.elem, opts); err != nil {
+		return nil, err
+	}
+	k.unmanaged = c.drops.Has("metadata", "managedFields")
+	if opts.DisableSharing && c.drops == nil {
 		c.slow = ErrSharingDisabled
 		return c, nil
 	}
-	c.wire, err = wire.Compile[T](k.elem, opts.Drop)
+	c.wire, err = wire.Compile[T](k.elem, c.drops)
 	if err != nil {
-		if len(opts.Drop) > 0 {
+		if c.drops != nil {
 			return nil, err
 		}
 		// T has a decoder of its own; only speed is lost.
 		c.wire, c.slow = nil, fmt.Errorf("decoded by apimachinery: %w", err)
 		return c, nil
+	}
+	if c.whole != nil {
+		if c.entire, err = wire.Compile[T](k.elem, c.less); err == nil {
+			c.metadata, err = metadataDecoder()
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if !opts.DisableSharing {
 		c.sharing = orDefault(opts.Sharing)
@@ -53,11 +73,23 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	return c, nil
 }
 
+// metadataDecoder returns a decoder of what Options.Whole gets.
+func metadataDecoder() (*wire.Decoder[*metav1.ObjectMeta], error) {
+	typ := reflect.TypeFor[metav1.ObjectMeta]()
+	drops, err := gotype.DropsOf(typ, nil, []string{"annotations", "managedFields"})
+	if err != nil {
+		return nil, err
+	}
+	return wire.Compile[*metav1.ObjectMeta](typ, drops)
+}
+
 // reader is a codec for use by one goroutine.
 type reader[T any] struct {
 	*codec[T]
 	session *share.Session
 	held    Held[T]
+	// apart shares nothing: it is for what Options.Whole gets.
+	apart *share.Session
 }
 
 // reader returns a reader for one answer. Without held, objects must share nothing.
@@ -133,7 +165,36 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T],
 	if r.remembers() {
 		last = r.last(wire.Key(enc.Format(), raw))
 	}
-	return r.wire.Decode(enc.Format(), r.session, raw, last)
+	dec := r.wire
+	if r.whole != nil {
+		whole := false
+		if m, ok := r.metadataOf(enc, raw); ok {
+			whole, err = r.holdsWhole(m)
+		} else if o, n, err = r.entire.Decode(enc.Format(), r.session, raw, last); err == nil {
+			// Only the whole object shows what is wrong with it, if anything.
+			whole, err = r.holdsWhole(o.Value)
+		}
+		switch {
+		case err != nil:
+			return o, n, err
+		case whole:
+			dec = r.entire
+		}
+	}
+	return dec.Decode(enc.Format(), r.session, raw, last)
+}
+
+// metadataOf reads an object's metadata from its bytes without decoding the rest, if it can.
+func (r *reader[T]) metadataOf(enc encoding.Encoding, raw []byte) (*metav1.ObjectMeta, bool) {
+	meta, ok := wire.Metadata(enc.Format(), raw)
+	if !ok {
+		return nil, false
+	}
+	if r.apart == nil {
+		r.apart = share.NewSession(nil)
+	}
+	o, _, err := r.metadata.Decode(enc.Format(), r.apart, meta, wire.Last[*metav1.ObjectMeta]{})
+	return o.Value, err == nil
 }
 
 // withKind adds the kind of obj, which was decoded from o. An unstructured

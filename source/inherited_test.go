@@ -98,11 +98,11 @@ func TestAnAnswerWhoseCopyIsOfAnotherTypeIsRefused(t *testing.T) {
 	obj := &inheritsAll{PartialObjectMetadata: *inProtobuf(), Spec: map[string]string{"a": "b"}}
 	obj.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "inheritsAll"})
 	typed := must(newDecoder[*inheritsAll](kindGV, &Options{}))
-	if it, err := typed.codec.answer(Answer{Object: obj}, false); err == nil || !strings.Contains(err.Error(), "DeepCopyObject") {
+	if it, err := typed.codec.answer(Answer{Object: obj}); err == nil || !strings.Contains(err.Error(), "DeepCopyObject") {
 		t.Errorf("%+v, %v", it.Object, err)
 	}
 	untyped := must(newDecoder[any](kindGV, &Options{Example: obj}))
-	if it, err := untyped.codec.answer(Answer{Object: obj}, false); err == nil || !strings.Contains(err.Error(), "DeepCopyObject") {
+	if it, err := untyped.codec.answer(Answer{Object: obj}); err == nil || !strings.Contains(err.Error(), "DeepCopyObject") {
 		t.Errorf("%+v, %v", it.Object, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -20,6 +21,11 @@ func ObjectKey[T any](obj T) (store.Key, error) {
 	}
 	return metaKey(m)
 }
+
+// IsPartial reports that an object lacks fields because Options.Keep or Drop left them out,
+// other than managed fields. Such an object must not be written back: an Update would
+// remove them from the server's.
+func IsPartial(obj metav1.Object) bool { return objectmeta.IsPartial(obj) }
 
 func metaKey(m metav1.Object) (store.Key, error) {
 	name := m.GetName()

@@ -58,6 +58,8 @@ type kind[T any] struct {
 	// named is the kind that metadata is given, if not empty: the Example's.
 	named  schema.GroupVersionKind
 	scheme *runtime.Scheme
+	// unmanaged: managed fields are dropped.
+	unmanaged bool
 }
 
 var (
@@ -137,12 +139,16 @@ func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
 // from it, then JSON. named are the types that the client's configuration limits it to, in
 // its order; empty for no limit.
 func (k *kind[T]) accept(named string, watch bool) (string, error) {
-	as := ""
+	as, drop := "", ""
 	if k.form == metadataOnly {
 		as = ";as=" + partialKind.Kind + "List;g=" + partialKind.Group + ";v=" + partialKind.Version
 		if watch {
 			as = strings.Replace(as, "List", "", 1)
 		}
+	}
+	if k.unmanaged {
+		// KEP-5958. A server that does not know it ignores it.
+		drop = ";drop=metadata.managedFields"
 	}
 	var types, readable []string
 	for _, enc := range encoding.All {
@@ -151,7 +157,7 @@ func (k *kind[T]) accept(named string, watch bool) (string, error) {
 		}
 		readable = append(readable, enc.MediaType())
 		if accepts(named, enc) {
-			types = append(types, enc.MediaType()+as)
+			types = append(types, enc.MediaType()+as+drop)
 		}
 	}
 	if len(types) == 0 {
@@ -163,7 +169,7 @@ func (k *kind[T]) accept(named string, watch bool) (string, error) {
 	}
 	if as != "" && accepts(named, encoding.JSON) {
 		// A server that cannot convert to PartialObjectMetadata sends the whole object.
-		types = append(types, runtime.ContentTypeJSON)
+		types = append(types, runtime.ContentTypeJSON+drop)
 	}
 	return strings.Join(types, ","), nil
 }
@@ -348,6 +354,8 @@ type expected struct {
 	typ reflect.Type
 	// gvk is the kind that an unstructured object must have, if not empty.
 	gvk schema.GroupVersionKind
+	// selection is what the object has, if it is given as an object.
+	selection *selection
 }
 
 // expect returns what T and example ask for. example may be nil.
@@ -368,6 +376,16 @@ func expect[T any](example runtime.Object) (expected, error) {
 		want.gvk = u.GroupVersionKind()
 	}
 	return want, nil
+}
+
+// leaveOut makes w leave out what the options do.
+func (w *expected) leaveOut(opts *Options) (err error) {
+	if w.typ == nil || w.typ.Kind() != reflect.Pointer {
+		return ErrNoExample
+	}
+	s, err := newSelection(w.typ.Elem(), opts)
+	w.selection = &s
+	return err
 }
 
 // String describes such objects for people.

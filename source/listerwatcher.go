@@ -57,8 +57,8 @@ const (
 // WatchWithContext where lw has them. Selectors are passed on in the options
 // of each request; the namespace is lw's own, so Options.Namespace is refused.
 //
-// Objects are those that lw returns, unchanged, and must not be modified by
-// lw afterwards. An object that is no T, or not of the type and kind of
+// Objects are those that lw returns, or copies without what Options leave out, and must
+// not be modified by lw afterwards. An object that is no T, or not of the type and kind of
 // Options.Example, becomes an item with an *ItemError of a *KindError, and the
 // stream goes on; an interface T without an Example takes every object that
 // has metadata. The number of bytes received is unknown. With Options.Intercept the
@@ -83,14 +83,17 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
-	if len(opts.Drop) > 0 && !opts.Intercept {
-		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs Intercept; a transform does without"))
+	if len(opts.Keep)+len(opts.Drop) > 0 || opts.Whole != nil {
+		errs = append(errs, want.leaveOut(&opts))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
 	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
+	if want.selection != nil {
+		s.checkIndex = s.opts.checkIndex(reflect.New(want.typ.Elem()).Interface())
+	}
 	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
@@ -101,8 +104,9 @@ type lwSource[T any] struct {
 	want         expected
 	name         string
 	interception interception[T]
-	// whole returns Traits.Whole.
-	whole func() bool
+	// whole returns Traits.Whole, and checkIndex is Traits.CheckIndex.
+	whole      func() bool
+	checkIndex func(index func(obj any) any) error
 }
 
 // String implements Source.
@@ -113,7 +117,7 @@ func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
 	t := Traits{
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
-		ReportsOpen: true, ExactLists: true, Whole: s.whole(),
+		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex,
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 	}
 	t.Shared, t.Resource = s.interception.known()
@@ -316,8 +320,13 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 		err = errNilItem
 	case !ok:
 		err = &KindError{WantType: reflect.TypeFor[T](), GotType: reflect.TypeOf(obj)}
-	default:
+	case want.selection == nil:
 		return ItemOf(t)
+	default:
+		// It is lw's, which may hold it: client-go's fakes do.
+		if t, err = copied[T](obj, want); err == nil {
+			return ItemOf(t)
+		}
 	}
 	var id encoding.Identity
 	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/store"
 )
 
 const (
@@ -54,10 +56,28 @@ type Options struct {
 	// decompression; 0 means 64 MiB, and 128 MiB is the most. A source that is
 	// given objects, not bytes, does not look at it.
 	MaxObjectBytes int64
-	// Drop names fields that are left out of every object, by path:
-	// "metadata.managedFields", "spec.containers.env"; a path goes through
-	// lists. Their bytes are skipped, not decoded. A path that a typed T does not have is an error. A source that is
-	// given objects, not bytes, refuses it: a transform can do the same there.
+	// Keep names the fields that objects have, by path: "spec.nodeName",
+	// "status.conditions", "spec.containers.image"; a path goes through lists and maps. All
+	// others are left out, except for what every object needs: apiVersion and kind, name,
+	// namespace, UID, versions, labels, owner references, finalizers and the times of its
+	// deletion. Empty means all fields. The bytes of what is left out are skipped, not
+	// decoded; from an object that a client has decoded, such as a fake's, it is removed.
+	//
+	// A path that T does not have is an error; *unstructured.Unstructured has all.
+	//
+	// An object that lacks more than managed fields must not be written back: IsPartial
+	// tells, and if annotations are left out, then a server refuses it, from any client.
+	// Patch it, or get it live.
+	Keep []string
+	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
+	// and owners; Keep is "metadata" then if it is empty. It is called with every version
+	// of an object, before anything else of it is decoded, from any number of goroutines
+	// at once. It must depend on its arguments alone and not change them. If it panics,
+	// the object becomes an item with the *PanicError.
+	Whole func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// Drop names fields that are left out of what Keep leaves, in the same way:
+	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
+	// dropped.
 	Drop []string
 	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing

@@ -1,8 +1,10 @@
 // Package objectmeta answers questions about an object from its metadata: do selectors
-// match it, and did a write remove it.
+// match it, did a write remove it, and is it whole.
 package objectmeta
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +12,30 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 )
+
+// Partial is the selfLink of objects that are not whole: fields were left out when they
+// were decoded. No server sets one since Kubernetes 1.20, and none reads it.
+const Partial = "kinglet: this object is not whole"
+
+// PartialAnnotations are theirs if they have no others. No server takes an annotation of
+// this name, so it refuses an object that is written back by whatever client.
+var PartialAnnotations = map[string]string{Partial + ": patch it, or get it live from the server": ""}
+
+// IsPartial reports that fields of an object were left out when it was decoded.
+func IsPartial(m metav1.Object) bool { return m.GetSelfLink() == Partial }
+
+// MarkWhole removes the mark of an object that is not whole, since it has become so.
+func MarkWhole(m metav1.Object) {
+	if !IsPartial(m) {
+		return
+	}
+	m.SetSelfLink("")
+	all := maps.Clone(m.GetAnnotations())
+	for name := range PartialAnnotations {
+		delete(all, name)
+	}
+	m.SetAnnotations(all)
+}
 
 // IsField reports whether a field that field selectors name is part of the metadata.
 func IsField(name string) bool { return name == "metadata.name" || name == "metadata.namespace" }
@@ -63,11 +89,11 @@ func Gone(obj any, m metav1.Object) bool {
 	// A namespace has finalizers in its spec, too, which its metadata does not show.
 	switch o := obj.(type) {
 	case *corev1.Namespace:
-		return len(o.Spec.Finalizers) == 0
+		return len(o.Spec.Finalizers) == 0 && !IsPartial(m)
 	case *unstructured.Unstructured:
 		if o.GetKind() == "Namespace" && o.GetAPIVersion() == "v1" {
 			left, _, _ := unstructured.NestedSlice(o.Object, "spec", "finalizers")
-			return len(left) == 0
+			return len(left) == 0 && !IsPartial(m)
 		}
 	case *metav1.PartialObjectMetadata:
 		return m.GetNamespace() != ""

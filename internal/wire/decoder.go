@@ -68,14 +68,9 @@ func (o *Object[T]) Copied(value T) {
 }
 
 // Compile returns the decoder of Ts that are pointers to typ, or hold such, and
-// leaves out the fields with the given paths. Decoders of one type share their
-// plans. The error is a *gotype.PathError for a path that leads nowhere.
-func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
-	drops, err := gotype.DropsOf(typ, drop)
-	if err != nil {
-		return nil, err
-	}
-	d := &Decoder[T]{cell: cellOf[T](typ)}
+// leaves out the fields in drops. Decoders of one type share their plans.
+func Compile[T any](typ reflect.Type, drops *gotype.Drops) (d *Decoder[T], err error) {
+	d = &Decoder[T]{cell: cellOf[T](typ)}
 	key := planKey{typ: typ, drop: drops.String()}
 	if typ == reflect.TypeFor[unstructured.Unstructured]() {
 		d.plans[formats.JSON], err = cached(key.of(formats.Untyped), func() (plan, error) { return untypedPlan{untyped.Compile(drops)}, nil })
@@ -229,6 +224,18 @@ func Key(format formats.Format, raw []byte) (store.Key, bool) {
 		return aliasing(id.Namespace, id.Name), ok
 	}
 	return store.Key{}, false
+}
+
+// Metadata returns the bytes of an object's metadata, and in JSON what follows it, without
+// decoding anything else. It is not ok if they can't be found cheaply.
+func Metadata(format formats.Format, raw []byte) (meta []byte, ok bool) {
+	switch format {
+	case formats.Protobuf:
+		return protobuf.Metadata(raw)
+	case formats.JSON:
+		return json.Metadata(raw)
+	}
+	return nil, false
 }
 
 func aliasing(namespace, name []byte) store.Key {

@@ -257,12 +257,12 @@ func (h *hostile) root() reflect.Type {
 
 // dropsOf are paths that the second decoder drops.
 func (h *hostile) dropsOf(typ reflect.Type) []string {
-	drop := []string{"metadata.labels"}
+	drop := []string{"metadata.annotations"}
 	if spec, ok := typ.FieldByName("Spec"); ok && spec.Type.Kind() == reflect.Struct {
 		// A type that is too large has no plan, whatever it drops.
 		if t, err := gotype.Of(spec.Type); err == nil && len(t.Members()) > 0 {
 			path := "spec." + filler.Pick(h.Script, t.Members()).Name
-			if _, err := gotype.DropsOf(typ, []string{path}); err == nil && timesNamed(spec.Type, path) == 1 {
+			if _, err := gotype.DropsOf(typ, nil, []string{path}); err == nil && timesNamed(spec.Type, path) == 1 {
 				drop = append(drop, path)
 			}
 		}

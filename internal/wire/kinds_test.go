@@ -39,9 +39,9 @@ var kinds = func() []reflect.Type {
 func subjectOf(typ reflect.Type, untyped bool) subject {
 	of := subject{typ: typ, budget: 2000}
 	for _, path := range []string{
-		"metadata.managedFields", "metadata.annotations", "metadata.labels", "spec.template.spec.containers.env", "spec.template.metadata", "spec.containers.env",
+		"metadata.managedFields", "metadata.annotations", "spec.template.spec.containers.env", "spec.template.metadata", "spec.containers.env",
 	} {
-		if _, err := gotype.DropsOf(typ, []string{path}); err == nil {
+		if _, err := gotype.DropsOf(typ, nil, []string{path}); err == nil {
 			of.drop = append(of.drop, path)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -32,8 +33,8 @@ import (
 // subject is a type that the rig decodes.
 type subject struct {
 	typ reflect.Type
-	// drop names fields that the second of the decoders drops.
-	drop []string
+	// keep and drop name fields that the second of the decoders keeps and drops.
+	keep, drop []string
 	// from is the type that unstructured objects are encoded from, budget how much of
 	// an object is filled.
 	from   reflect.Type
@@ -43,7 +44,7 @@ type subject struct {
 var unstructuredType = reflect.TypeFor[unstructured.Unstructured]()
 
 var subjects = []subject{
-	{typ: reflect.TypeFor[custom](), drop: []string{"metadata.labels", "spec.partial.quantity", "status.floats"}},
+	{typ: reflect.TypeFor[custom](), drop: []string{"metadata.annotations", "spec.partial.quantity", "status.floats"}},
 	{typ: reflect.TypeFor[scalars](), drop: []string{"ratios", "bytes"}},
 	{typ: reflect.TypeFor[scalars](), drop: []string{"quantity"}},
 	{typ: reflect.TypeFor[scalars](), drop: []string{"metadata"}},
@@ -51,9 +52,9 @@ var subjects = []subject{
 	{typ: reflect.TypeFor[corev1.Pod](), drop: []string{"metadata.managedFields", "spec.volumes.emptyDir", "spec.tolerations"}},
 	{typ: reflect.TypeFor[appsv1.StatefulSet](), drop: []string{"metadata.managedFields", "spec.template.spec", "status"}},
 	{typ: reflect.TypeFor[corev1.ConfigMap](), drop: []string{"data"}},
-	{typ: reflect.TypeFor[coordinationv1.Lease](), drop: []string{"metadata.labels"}},
+	{typ: reflect.TypeFor[coordinationv1.Lease](), drop: []string{"metadata.annotations"}},
 	{typ: reflect.TypeFor[autoscalingv2.HorizontalPodAutoscaler](), drop: []string{"spec.metrics.resource"}},
-	{typ: unstructuredType, drop: []string{"metadata.labels", "spec.list", "status.any", "status.any.a"}},
+	{typ: unstructuredType, drop: []string{"metadata.annotations", "spec.list", "status.any", "status.any.a"}},
 }
 
 type marshaler interface{ Marshal() ([]byte, error) }
@@ -116,9 +117,23 @@ func newRigOf(of subject, script *filler.Script) (*rig, error) {
 		r.session.Recent = new(share.Recent)
 	}
 	r.structure = NewStructure[any](table)
-	for i, drop := range [][]string{nil, r.subject.drop} {
-		var err error
-		if r.decoders[i], err = Compile[any](r.subject.typ, drop); err != nil {
+	if _, err := gotype.DropsOf(of.typ, []string{"metadata.name"}, nil); err == nil && script.OneIn(2) {
+		r.subject.keep = nil
+		for range script.Intn(4) {
+			if path := filler.Path(script, r.encodes()); path != "" {
+				r.subject.keep = append(r.subject.keep, path)
+			}
+		}
+		if script.OneIn(2) {
+			r.subject.drop = nil
+		}
+	}
+	drops, err := gotype.DropsOf(of.typ, r.subject.keep, r.subject.drop)
+	if err != nil {
+		return nil, err
+	}
+	for i, drops := range []*gotype.Drops{nil, drops} {
+		if r.decoders[i], err = Compile[any](of.typ, drops); err != nil {
 			return nil, err
 		}
 	}
@@ -126,16 +141,21 @@ func newRigOf(of subject, script *filler.Script) (*rig, error) {
 	return r, nil
 }
 
+// encodes returns the type that the subject is encoded from.
+func (r *rig) encodes() reflect.Type {
+	switch typ := r.subject.typ; {
+	case r.subject.from != nil:
+		return r.subject.from
+	case typ == unstructuredType:
+		return reflect.TypeFor[custom]()
+	default:
+		return typ
+	}
+}
+
 // fresh is a new object; of an unstructured one what it is encoded from.
 func (r *rig) fresh() reflect.Value {
-	typ := r.subject.typ
-	switch {
-	case r.subject.from != nil:
-		typ = r.subject.from
-	case typ == unstructuredType:
-		typ = reflect.TypeFor[custom]()
-	}
-	v := reflect.New(typ)
+	v := reflect.New(r.encodes())
 	r.Budget = max(150, r.subject.budget)
 	r.Fill(v.Elem(), 0)
 	return v

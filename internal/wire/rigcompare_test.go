@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,9 +36,7 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 		err = official.JSON(h.raw, obj)
 	}
 	if err == nil && h.dropped {
-		for _, path := range r.subject.drop {
-			dropField(reflect.ValueOf(obj), strings.Split(path, "."))
-		}
+		obj = reduced(obj, r.subject.keep, r.subject.drop)
 	}
 	return obj, err
 }

@@ -1,9 +1,14 @@
 package gotype
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Drops is a set of fields, as a tree of JSON names: fields that are not decoded, or that
@@ -12,47 +17,79 @@ import (
 type Drops struct {
 	// kids are sorted by name.
 	kids []drop
+	// others: so are the fields that kids do not name.
+	others bool
+	// mark: these are of an object's metadata, which says that the object is not whole.
+	mark bool
 }
 
-// drop is one field, dropped whole or in part.
+// drop is a field of which something is dropped, or which is an exception from others.
 type drop struct {
 	name string
-	// inside is nil if the whole field is dropped.
+	// whole: all of the field is dropped. If not, inside is what is dropped in it.
+	whole  bool
 	inside *Drops
 }
 
 // NewDrops returns the set of the fields with these paths. It returns a
 // *PathError for a path with an empty name in it.
 func NewDrops(paths []string) (*Drops, error) {
-	for _, p := range paths {
-		if slices.Contains(strings.Split(p, "."), "") {
-			return nil, &PathError{Path: p}
-		}
-	}
-	return tree(paths), nil
+	return tree(paths, false), checkAll(nil, "drop", paths)
 }
 
-func tree(paths []string) *Drops {
+// tree returns the set of the fields with these paths, or, if keep, of all others.
+func tree(paths []string, keep bool) *Drops {
 	if len(paths) == 0 {
 		return nil
 	}
 	inside := map[string][]string{}
-	whole := map[string]bool{}
+	ends := map[string]bool{}
 	for _, p := range paths {
 		name, rest, more := strings.Cut(p, ".")
-		whole[name] = whole[name] || !more
+		ends[name] = ends[name] || !more
 		inside[name] = append(inside[name], rest)
 	}
-	d := &Drops{}
+	d := &Drops{others: keep}
 	for name, rest := range inside {
-		k := drop{name: name}
-		if !whole[name] {
-			k.inside = tree(rest)
+		k := drop{name: name, whole: ends[name] && !keep}
+		if !ends[name] {
+			k.inside = tree(rest, keep)
 		}
 		d.kids = append(d.kids, k)
 	}
-	slices.SortFunc(d.kids, func(a, b drop) int { return strings.Compare(a.name, b.name) })
+	d.sort()
 	return d
+}
+
+func (d *Drops) sort() {
+	slices.SortFunc(d.kids, func(a, b drop) int { return strings.Compare(a.name, b.name) })
+}
+
+// and returns the union of two sets.
+func (d *Drops) and(e *Drops) *Drops {
+	if d == nil || e == nil {
+		return cmp.Or(d, e)
+	}
+	u := &Drops{others: d.others || e.others, mark: d.mark || e.mark}
+	add := func(name string) {
+		inside, whole := d.Of(name)
+		more, all := e.Of(name)
+		k := drop{name: name, whole: whole || all}
+		if !k.whole {
+			k.inside = inside.and(more)
+		}
+		u.kids = append(u.kids, k)
+	}
+	for _, k := range d.kids {
+		add(k.name)
+	}
+	for _, k := range e.kids {
+		if !slices.ContainsFunc(d.kids, func(o drop) bool { return o.name == k.name }) {
+			add(k.name)
+		}
+	}
+	u.sort()
+	return u
 }
 
 // Of returns what is dropped inside the field of that name, and whether all of
@@ -63,10 +100,10 @@ func (d *Drops) Of(name string) (inside *Drops, whole bool) {
 	}
 	for i := range d.kids {
 		if k := &d.kids[i]; k.name == name {
-			return k.inside, k.inside == nil
+			return k.inside, k.whole
 		}
 	}
-	return nil, false
+	return nil, d.others
 }
 
 // In is Of for a field of a struct. The field may be an embedded struct, whose fields
@@ -83,14 +120,14 @@ func (d *Drops) In(f *Field) (inside *Drops, whole bool) {
 	if outer.Kind == reflect.Pointer {
 		outer = outer.Elem
 	}
-	inside = &Drops{}
+	inside = &Drops{others: d.others}
 	for _, k := range d.kids {
 		if slices.ContainsFunc(outer.Members(), func(m Member) bool { return m.Name == k.name }) {
 			inside.kids = append(inside.kids, k)
 		}
 	}
 	if len(inside.kids) == 0 {
-		return nil, false
+		return nil, d.others
 	}
 	return inside, false
 }
@@ -112,13 +149,25 @@ func (d *Drops) String() string {
 		return ""
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "%t %t", d.others, d.mark)
 	for _, k := range d.kids {
-		b.WriteString("{" + k.name + k.inside.String() + "}")
+		fmt.Fprintf(&b, "{%q %t %s}", k.name, k.whole, k.inside)
 	}
 	return b.String()
 }
 
-// Clear empties the dropped fields of a value that was decoded whole.
+// Has reports that all of the field with a path is dropped.
+func (d *Drops) Has(path ...string) (whole bool) {
+	for _, name := range path {
+		if d, whole = d.Of(name); whole {
+			return true
+		}
+	}
+	return false
+}
+
+// Clear empties the dropped fields of a value that was decoded whole, and marks it as
+// decoders do.
 func (d *Drops) Clear(v reflect.Value) {
 	if d == nil {
 		return
@@ -158,6 +207,18 @@ func (d *Drops) Clear(v reflect.Value) {
 				inside.Clear(f)
 			}
 		}
+		if d.mark && v.Type() == objectMeta {
+			d.Mark(v.Addr().Interface().(*metav1.ObjectMeta), true)
+		}
+	}
+}
+
+// ClearObject is Clear for a pointer to an object, which may be unstructured.
+func (d *Drops) ClearObject(obj any) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		d.ClearUntyped(u.Object)
+	} else {
+		d.Clear(reflect.ValueOf(obj))
 	}
 }
 
@@ -172,12 +233,13 @@ func (d *Drops) ClearUntyped(v any) {
 			d.ClearUntyped(e)
 		}
 	case map[string]any:
-		for _, k := range d.kids {
-			if k.inside == nil {
-				delete(v, k.name)
+		for name, value := range v {
+			if inside, whole := d.Of(name); whole {
+				delete(v, name)
 			} else {
-				k.inside.ClearUntyped(v[k.name])
+				inside.ClearUntyped(value)
 			}
 		}
+		d.MarkUntyped(v, true)
 	}
 }

@@ -17,14 +17,14 @@ func TestPathsThatLeadNowhereNameTheNearestField(t *testing.T) {
 		"metadata.name.first":          `no field "first" in "metadata.name"; the nearest is "metadata.name"`,
 		"metadata.creationTimestamp.x": `in "metadata.creationTimestamp"`,
 	} {
-		_, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{path})
+		_, err := DropsOf(reflect.TypeFor[corev1.Pod](), nil, []string{path})
 		var e *PathError
 		if !errors.As(err, &e) || e.Path != path || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", path, err, want)
 		}
 	}
 	for _, path := range []string{"spec", "metadata.managedFields", "spec.containers.env", "spec.volumes.configMap.items"} {
-		if _, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{path}); err != nil {
+		if _, err := DropsOf(reflect.TypeFor[corev1.Pod](), nil, []string{path}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -103,10 +103,76 @@ func TestAFieldOfAStructIsFoundByItsName(t *testing.T) {
 	for i, want := range []struct {
 		inside string
 		whole  bool
-	}{{"{name}", false}, {"{value}", false}, {"", false}, {"", true}} {
+	}{{"name", false}, {"value", false}, {"", false}, {"", true}} {
 		inside, whole := d.In(&typ.Fields[i])
-		if inside.String() != want.inside || whole != want.whole {
+		if (inside != nil) != (want.inside != "") || want.inside != "" && !inside.Has(want.inside) || whole != want.whole {
 			t.Errorf("%s: %q, %v", typ.Fields[i].Name, inside, whole)
+		}
+	}
+}
+
+func TestWhatEveryObjectNeedsIsKept(t *testing.T) {
+	for keep, want := range map[string]string{
+		"spec.nodename":     `cannot keep "spec.nodename" of v1.Pod: no field "nodename" in "spec"; the nearest is "spec.nodeName"`,
+		"spec.nodeName.x":   `no field "x" in "spec.nodeName"`,
+		"metadata..labels":  `cannot keep "metadata..labels": it has an empty name in it`,
+		"metadata.labels.a": `no field "a" in "metadata.labels"`,
+	} {
+		if _, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{keep}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("keep %q: %v, want %s", keep, err, want)
+		}
+	}
+	for _, path := range []string{"metadata", "kind", "metadata.labels", "metadata.ownerReferences.controller"} {
+		if _, err := DropsOf(reflect.TypeFor[corev1.Pod](), nil, []string{path}); err == nil || !strings.Contains(err.Error(), "every object needs its") {
+			t.Errorf("drop %q: %v", path, err)
+		}
+	}
+	if _, err := DropsOf(reflect.TypeFor[corev1.PodSpec](), []string{"nodeName"}, nil); err == nil || !strings.Contains(err.Error(), "no metav1.ObjectMeta") {
+		t.Error(err)
+	}
+	d, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{"spec.nodeName"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range always {
+		if d.Has(strings.Split(path, ".")...) {
+			t.Errorf("%s is dropped", path)
+		}
+	}
+	for _, path := range []string{"status", "spec.containers", "metadata.annotations", "metadata.managedFields", "metadata.selfLink"} {
+		if !d.Has(strings.Split(path, ".")...) {
+			t.Errorf("%s is kept", path)
+		}
+	}
+}
+
+func TestAnIndexOfWhatIsDroppedIsFound(t *testing.T) {
+	typ := reflect.TypeFor[corev1.Pod]()
+	node := func(p *corev1.Pod) any { return p.Spec.NodeName }
+	for _, c := range []struct {
+		keep, drop []string
+		index      func(*corev1.Pod) any
+		want       string
+	}{
+		{nil, nil, node, ""},
+		{[]string{"spec.nodeName"}, nil, node, ""},
+		{[]string{"spec"}, nil, node, ""},
+		{[]string{"status.phase"}, nil, node, "spec.nodeName"},
+		{nil, []string{"spec"}, node, "spec.nodeName"},
+		{nil, []string{"spec.nodeName"}, node, "spec.nodeName"},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Labels }, ""},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Name + p.Namespace + string(p.UID) }, ""},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Env[0].Name }, "spec.containers.env.name"},
+		{[]string{"spec.containers.name"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Image }, "spec.containers.image"},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return len(p.Status.PodIPs) }, "status.podIPs"},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.CreationTimestamp.Unix() }, "metadata.creationTimestamp"},
+	} {
+		d, err := DropsOf(typ, c.keep, c.drop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Reads(typ, func(obj any) any { return c.index(obj.(*corev1.Pod)) }); got != c.want {
+			t.Errorf("keep %v, drop %v: reads %q, want %q", c.keep, c.drop, got, c.want)
 		}
 	}
 }

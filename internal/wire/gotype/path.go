@@ -1,11 +1,13 @@
 package gotype
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -20,18 +22,24 @@ type PathError struct {
 	// Nearest is the path of the field whose name is most similar to Missing. It is
 	// empty if there is no field at all.
 	Nearest string
+	// verb is what was asked for, "keep" or "drop"; reason replaces what is said of
+	// Missing.
+	verb, reason string
 }
 
 func (e *PathError) Error() string {
 	if e.Type == nil {
-		return fmt.Sprintf("cannot drop %q: %s", e.Path, e.Reason())
+		return fmt.Sprintf("cannot %s %q: %s", e.verb, e.Path, e.Reason())
 	}
-	return fmt.Sprintf("cannot drop %q from %v: %s", e.Path, e.Type, e.Reason())
+	return fmt.Sprintf("cannot %s %q of %v: %s", e.verb, e.Path, e.Type, e.Reason())
 }
 
-// Reason returns what is wrong with the path, for uses other than dropping its field.
+// Reason returns what is wrong with the path, for other uses of its field.
 func (e *PathError) Reason() string {
-	if e.Type == nil {
+	switch {
+	case e.reason != "":
+		return e.reason
+	case e.Type == nil:
 		return "it has an empty name in it"
 	}
 	var b strings.Builder
@@ -45,29 +53,69 @@ func (e *PathError) Reason() string {
 	return b.String()
 }
 
-// DropsOf returns the set of the fields with these paths in a struct type. It returns a
-// *PathError for a path without a field, and a *TooLargeError for a type without a plan.
-// In unstructured objects every path has a field.
-func DropsOf(root reflect.Type, paths []string) (*Drops, error) {
-	drops, err := NewDrops(paths)
-	if err != nil || drops == nil || root == reflect.TypeFor[unstructured.Unstructured]() {
-		return drops, err
+// DropsOf returns the fields of a struct type that decoders leave out: those with the
+// paths in drop and, if there are any in keep, all that neither keep nor an object's
+// identity has. It returns a *PathError for a path without a field, or of what cannot be
+// dropped, and a *TooLargeError for a type without a plan. In unstructured objects every
+// path has a field.
+func DropsOf(root reflect.Type, keep, drop []string) (*Drops, error) {
+	if len(keep)+len(drop) == 0 {
+		return nil, nil
 	}
-	t, err := Of(root)
-	if err != nil {
+	var t *Type
+	marks := true
+	if root != reflect.TypeFor[unstructured.Unstructured]() {
+		var err error
+		if t, err = Of(root); err != nil {
+			return nil, err
+		}
+		marks = slices.ContainsFunc(t.Members(), func(m Member) bool { return m.Name == "metadata" && !m.Odd && m.Type.Go == objectMeta })
+	}
+	if err := cmp.Or(checkAll(t, "keep", keep), checkAll(t, "drop", drop)); err != nil {
 		return nil, err
 	}
-	for _, path := range paths {
-		if err := check(t, path); err != nil {
+	if marks {
+		if err := refuseAlways(root, drop); err != nil {
 			return nil, err
 		}
 	}
-	return drops, nil
+	d := tree(drop, false)
+	if len(keep) > 0 {
+		if !marks {
+			return nil, &PathError{Type: root, Path: keep[0], verb: "keep", reason: "its metadata is no metav1.ObjectMeta"}
+		}
+		d = d.and(tree(slices.Concat(always, keep), true))
+	}
+	whole := len(keep) == 0 && !slices.ContainsFunc(drop, func(p string) bool { return !within(p, managedFields) })
+	if marks && !whole {
+		d = d.marked()
+	}
+	return d, nil
+}
+
+var objectMeta = reflect.TypeFor[metav1.ObjectMeta]()
+
+// checkAll returns a *PathError for the first path without a field in t, or with an empty
+// name in it. A nil t has all fields.
+func checkAll(t *Type, verb string, paths []string) error {
+	for _, p := range paths {
+		if slices.Contains(strings.Split(p, "."), "") {
+			return &PathError{Path: p, verb: verb}
+		}
+		if t == nil {
+			continue
+		}
+		if err := check(t, p); err != nil {
+			err.verb = verb
+			return err
+		}
+	}
+	return nil
 }
 
 // check returns a *PathError if a struct type has no field with this path. A path
 // cannot lead into a type that decodes itself.
-func check(root *Type, path string) error {
+func check(root *Type, path string) *PathError {
 	at, t := "", root
 	for name := range strings.SplitSeq(path, ".") {
 		t = element(t)

@@ -12,19 +12,11 @@ type Identity struct{ Namespace, Name, UID, ResourceVersion []byte }
 // before them has an escape, or if raw ends before. The result is a hint: the
 // values that are skipped may be invalid.
 func IdentityOf(raw []byte) (id Identity, ok bool) {
-	m := walker{raw: raw}
-	for name := m.open(scan.Space(raw, 0)); name != nil; name = m.next() {
-		if string(name) == "metadata" {
-			return identityIn(raw, m.at)
-		}
-		m.pass()
+	if raw, ok = Metadata(raw); !ok {
+		return id, false
 	}
-	return Identity{}, false
-}
-
-func identityIn(raw []byte, at int) (id Identity, ok bool) {
 	m := walker{raw: raw}
-	for name := m.open(at); name != nil; name = m.next() {
+	for name := m.open(0); name != nil; name = m.next() {
 		var to *[]byte
 		switch string(name) {
 		case "namespace":
@@ -48,6 +40,19 @@ func identityIn(raw []byte, at int) (id Identity, ok bool) {
 		}
 	}
 	return id, m.ended
+}
+
+// Metadata returns raw from where the value of its first "metadata" begins. ok is false if
+// there is none, a name before it has an escape, or raw ends before.
+func Metadata(raw []byte) (meta []byte, ok bool) {
+	m := walker{raw: raw}
+	for name := m.open(scan.Space(raw, 0)); name != nil; name = m.next() {
+		if string(name) == "metadata" {
+			return raw[m.at:], true
+		}
+		m.pass()
+	}
+	return nil, false
 }
 
 // walker iterates over the members of one object. After a syntax error it has no

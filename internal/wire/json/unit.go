@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
@@ -325,6 +327,9 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 		}
 		f := &n.fields[i]
 		at = d.value(f.node, unsafe.Add(p, f.offset), memory.At(last, f.offset), records, i, at)
+	}
+	if n.drops.Marks() {
+		n.drops.Mark((*metav1.ObjectMeta)(p), d.table == nil)
 	}
 	for _, q := range n.quantities {
 		d.countLazy(unsafe.Add(p, q))

@@ -132,6 +132,9 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 	if m.states&^seen != 0 || m.alone {
 		d.session.Private++
 	}
+	if m.drops.Marks() {
+		m.drops.Mark((*metav1.ObjectMeta)(dst), d.table == nil)
+	}
 	d.depth--
 	return changed
 }

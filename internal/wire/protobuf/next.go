@@ -6,6 +6,8 @@ import (
 	"time"
 	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -123,6 +125,9 @@ func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) statu
 	}
 	if st == changed {
 		run.flushIf(note, d, raw)
+		if m.drops.Marks() {
+			m.drops.Mark((*metav1.ObjectMeta)(d.own(name)), d.table == nil)
+		}
 	}
 	d.depth--
 	return st

@@ -82,32 +82,37 @@ const (
 	numberManagedFields   = 17
 )
 
-// IdentityOf reads the identity from an object's bytes, without allocating. It is
-// not ok if there is no metadata, or it occurs twice, or the bytes are malformed at
-// its level or above.
+// IdentityOf reads the identity from an object's bytes, without allocating. It is not ok
+// if Metadata is not, or that is malformed.
 func IdentityOf(raw []byte) (id Identity, ok bool) {
-	var meta []byte
+	meta, ok := Metadata(raw)
+	return id, ok && id.read(meta)
+}
+
+// Metadata returns the bytes of an object's metadata. It is not ok if there is none, or it
+// occurs twice, or the bytes are malformed at its level.
+func Metadata(raw []byte) (meta []byte, ok bool) {
 	for i := 0; i < len(raw); {
 		number, wire, next := tagAt(raw, i)
 		if next < 0 {
-			return Identity{}, false
+			return nil, false
 		}
 		if number == numberMetadata {
 			if wire != wireBytes || ok {
-				return Identity{}, false
+				return nil, false
 			}
 			begin, end := extent(raw, next)
 			if end < 0 {
-				return Identity{}, false
+				return nil, false
 			}
 			meta, ok, i = raw[begin:end], true, end
 			continue
 		}
 		if i = skip(raw, next, wire); i < 0 {
-			return Identity{}, false
+			return nil, false
 		}
 	}
-	return id, ok && id.read(meta)
+	return meta, ok
 }
 
 func (id *Identity) read(meta []byte) bool {

@@ -112,7 +112,7 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 		return f.last, true, true
 	case n == 0 && d.table != nil && !f.root:
 		return d.plan.emptyMap.(map[string]any), false, true
-	case covered && 2*old >= n && n == len(f.last):
+	case covered && 2*old >= n && n+len(f.drops.MarkNames()) == len(f.last):
 		// Cloning it and changing the rest is cheaper than building a new map.
 		m = maps.Clone(f.last)
 		for i := range all {
@@ -126,18 +126,23 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 			m[all[i].name] = all[i].value
 		}
 	}
-	d.session.Allocated += footprint.MapBytes(n, memberBytes)
-	return m, false, len(m) == n
+	ok = len(m) == n || covered
+	f.drops.MarkUntyped(m, d.table == nil)
+	d.session.Allocated += footprint.MapBytes(len(m), memberBytes)
+	return m, false, ok
 }
 
-// lacks returns how many of kind and apiVersion the previous version has and all does
-// not: items of lists have neither.
+var kindNames = []string{"kind", "apiVersion"}
+
+// lacks returns how many names the previous version has of the mark, or of kind and
+// apiVersion, and all does not: items of lists have neither.
 func (f *frame) lacks(all []member) int {
-	if !f.root {
-		return 0
+	names := f.drops.MarkNames()
+	if f.root {
+		names = kindNames
 	}
 	n := 0
-	for _, name := range [...]string{"kind", "apiVersion"} {
+	for _, name := range names {
 		if _, ok := f.last[name]; ok && !slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
 			n++
 		}

@@ -81,9 +81,9 @@ func Example_metadata() {
 }
 
 // The cache holds all metadata, and whole objects only for what matters.
-func Example_full() {
-	options := ctrlruntime.Options{Full: map[client.Object]labels.Selector{
-		&corev1.Pod{}: labels.SelectorFromSet(labels.Set{"app": "mine"}),
+func Example_whole() {
+	options := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{
+		&corev1.Pod{}: {Whole: labels.SelectorFromSet(labels.Set{"app": "mine"})},
 	}}
 	c, stop := running(options.NewCache, cache.Options{})
 	defer stop()

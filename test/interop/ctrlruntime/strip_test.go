@@ -52,7 +52,7 @@ func TestManagedFieldsAreStrippedAsControllerRuntimeStripsThem(t *testing.T) {
 					"the option":                 {ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{}},
 					"their transform":            {ctrlruntime.NewCache, opts},
 					"the option and a transform": {ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{DefaultTransform: hasNone(t)}},
-					"the option, held in part":   {ctrlruntime.Options{StripManagedFields: true, Full: map[client.Object]labels.Selector{anObject(untypedPods): labels.Everything()}}.NewCache, cache.Options{}},
+					"the option, held in part":   {ctrlruntime.Options{StripManagedFields: true, ByObject: map[client.Object]ctrlruntime.ByObject{anObject(untypedPods): {Whole: labels.Everything()}}}.NewCache, cache.Options{}},
 				}
 				if name != "metadata only" {
 					ways["the option, switched off"] = way{ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{NewInformer: toolscache.NewSharedIndexInformer}}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -20,15 +19,16 @@ import (
 )
 
 // trial decodes versions of an object of one type, one after the other, each by one of
-// two decoders (the second drops fields) or shared by structure, and compares each with
+// two decoders (the second leaves out fields) or shared by structure, and compares each with
 // the official decoder's. The version before is any that somebody may hold.
 type trial struct {
 	filler.Filler
 	typ      reflect.Type
 	decoders [2]*wire.Decoder[any]
 	drops    *gotype.Drops
-	// paths are those that the second decoder drops.
+	// paths are those that the second decoder drops or, if keeps, keeps.
 	paths     []string
+	keeps     bool
 	session   *share.Session
 	structure *wire.Structure[any]
 	now       reflect.Value
@@ -57,49 +57,28 @@ func newTrial(typ reflect.Type, script *filler.Script) (*trial, error) {
 	}
 	r.structure = wire.NewStructure[any](table)
 	for range 1 + r.Intn(2) {
-		if path := r.path(); path != "" && !slices.Contains(r.paths, path) {
+		if path := filler.Path(r.Script, typ); path != "" && !slices.Contains(r.paths, path) {
 			r.paths = append(r.paths, path)
 		}
 	}
+	var keep, drop []string
+	if r.keeps = r.OneIn(2); r.keeps {
+		keep = r.paths
+	} else {
+		drop = r.paths
+	}
 	var err error
-	if r.drops, err = gotype.DropsOf(typ, r.paths); err != nil {
+	var refused *gotype.PathError
+	// What every object needs cannot be dropped, and only objects with metadata are reduced.
+	if r.drops, err = gotype.DropsOf(typ, keep, drop); err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
-	for i, drop := range [][]string{nil, r.paths} {
-		if r.decoders[i], err = wire.Compile[any](typ, drop); err != nil {
-			return nil, fmt.Errorf("without %v: %w", drop, err)
+	for i, drops := range []*gotype.Drops{nil, r.drops} {
+		if r.decoders[i], err = wire.Compile[any](typ, drops); err != nil {
+			return nil, fmt.Errorf("with %v: %w", drops, err)
 		}
 	}
 	return r, nil
-}
-
-// path returns the path of some field.
-func (r *trial) path() string {
-	var path []string
-	for at := r.typ; len(path) == 0 || len(path) < 5 && !r.OneIn(3); {
-		for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, at.Kind()) && !decodesItself(at) {
-			at = at.Elem()
-		}
-		if at.Kind() != reflect.Struct || decodesItself(at) {
-			break
-		}
-		t, err := gotype.Of(at)
-		if err != nil || len(t.Members()) == 0 {
-			break
-		}
-		m := filler.Pick(r.Script, t.Members())
-		path, at = append(path, m.Name), m.Type.Go
-		if strings.Contains(m.Name, ".") {
-			return "" // no path leads there
-		}
-	}
-	return strings.Join(path, ".")
-}
-
-// decodesItself also reports it of a type that is too large for a plan.
-func decodesItself(typ reflect.Type) bool {
-	t, err := gotype.Of(typ)
-	return err != nil || t.DecodesItself
 }
 
 func (r *trial) run() error {
@@ -177,7 +156,7 @@ func (r *trial) fresh(format formats.Format) reflect.Value {
 func (r *trial) change(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		if n := v.NumField(); n > 0 && !r.OneIn(6) && !decodesItself(v.Type()) {
+		if n := v.NumField(); n > 0 && !r.OneIn(6) && !filler.DecodesItself(v.Type()) {
 			if f := v.Field(r.Intn(n)); f.CanSet() {
 				r.change(f)
 			}
@@ -271,7 +250,7 @@ func (r *trial) decode(h version) error {
 	o, n, err := d.Decode(h.format, r.session, b, last)
 	clear(b)
 	want, wantErr := r.official(h)
-	how := fmt.Sprintf("format %d, without %v (%v), a version before %v: %q", h.format, r.paths, h.dropped, last.Held, h.raw)
+	how := fmt.Sprintf("format %d, paths %v (kept %v, used %v), a version before %v: %q", h.format, r.paths, r.keeps, h.dropped, last.Held, h.raw)
 	switch {
 	case (err == nil) != (wantErr == nil) && !(h.dropped && err == nil):
 		return fmt.Errorf("error %v, the official decoder's is %v\n%s", err, wantErr, how)

@@ -2,6 +2,7 @@ package ctrlruntime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,13 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // mine selects the objects that are held whole.
 var mine = labels.SelectorFromSet(labels.Set{"mine": "yes"})
 
-func fullOptions() ctrlruntime.Options {
-	return ctrlruntime.Options{Full: map[client.Object]labels.Selector{&corev1.ConfigMap{}: mine}}
+func wholeOptions() ctrlruntime.Options {
+	return ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: mine}}}
 }
 
 func configMapMetadata() client.Object {
@@ -42,7 +44,7 @@ func wholeAndMetadata(t *testing.T, first string) {
 	w := newWorld(t)
 	yes := map[string]string{"mine": "yes"}
 	w.create(configMap("a", "mine", yes), configMap("a", "other", nil), configMap("b", "other", map[string]string{"x": "1"}))
-	c, end := w.run(fullOptions().NewCache, cache.Options{})
+	c, end := w.run(wholeOptions().NewCache, cache.Options{})
 	defer end()
 	ctx := context.Background()
 	var typed, metadata *told
@@ -121,7 +123,7 @@ func TestAPartialListIsAnErrorIfReadsAreStrict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(configMap("a", "mine", map[string]string{"mine": "yes"}), configMap("a", "other", nil))
-		opts := fullOptions()
+		opts := wholeOptions()
 		opts.Implicit = ctrlruntime.RefuseImplicit
 		c, end := w.run(opts.NewCache, cache.Options{})
 		defer end()
@@ -154,23 +156,25 @@ func TestAPartialListIsAnErrorIfReadsAreStrict(t *testing.T) {
 	})
 }
 
-func TestOptionsFullThatAreWrongAreErrors(t *testing.T) {
+func TestOptionsByObjectThatAreWrongAreErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		for want, full := range map[string]map[client.Object]labels.Selector{
-			"no selector":  {&corev1.Pod{}: nil},
-			"its metadata": {anObject(podMetadata): mine},
-			"two entries":  {&corev1.Pod{}: mine, unstructuredPod(): mine},
+		for want, by := range map[string]map[client.Object]ctrlruntime.ByObject{
+			"its metadata":                   {anObject(podMetadata): {Whole: mine}},
+			"two entries":                    {&corev1.Pod{}: {Whole: mine}, unstructuredPod(): {Whole: mine}},
+			"has Whole and Drop":             {&corev1.Pod{}: {Whole: mine, Drop: []string{"spec"}}},
+			`the nearest is "spec.nodeName"`: {&corev1.Pod{}: {Keep: []string{"spec.nodename"}}},
+			`needs its "metadata.labels"`:    {&corev1.Pod{}: {Drop: []string{"metadata.labels"}}},
 		} {
-			if _, _, err := w.start(ctrlruntime.Options{Full: full}.NewCache, cache.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := w.start(ctrlruntime.Options{ByObject: by}.NewCache, cache.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
 	})
 }
 
-// A Transform sees whole objects, and applies to whatever is held of them.
-func TestATransformIsOfWholeObjects(t *testing.T) {
+// A Transform is called with what is held, and its result is what is read.
+func TestATransformGetsWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(configMap("a", "mine", map[string]string{"mine": "yes"}), configMap("a", "other", nil))
@@ -179,17 +183,86 @@ func TestATransformIsOfWholeObjects(t *testing.T) {
 			cm.Annotations = map[string]string{"data": cm.Data["a"]}
 			return cm, nil
 		}
-		c, end := w.run(fullOptions().NewCache, cache.Options{DefaultTransform: mark})
+		c, end := w.run(wholeOptions().NewCache, cache.Options{DefaultTransform: mark})
 		defer end()
 		ctx := context.Background()
-		for _, name := range []string{"mine", "other"} {
-			for _, obj := range []client.Object{&corev1.ConfigMap{}, configMapMetadata()} {
-				if err := c.Get(ctx, keyed("a", name), obj); err != nil || obj.GetAnnotations()["data"] != "b" {
-					t.Errorf("%T %s has %v, %v", obj, name, obj.GetAnnotations(), err)
-				}
+		for name, held := range map[string]string{"mine": "b", "other": ""} {
+			m, cm := configMapMetadata(), &corev1.ConfigMap{}
+			if err := c.Get(ctx, keyed("a", name), m); err != nil || m.GetAnnotations()["data"] != held {
+				t.Errorf("the metadata of %s has %v, %v", name, m.GetAnnotations(), err)
+			}
+			if err := c.Get(ctx, keyed("a", name), cm); err != nil || cm.Annotations["data"] != "b" {
+				t.Errorf("%s has %v, %v", name, cm.Annotations, err)
 			}
 		}
 	})
+}
+
+// Of a kind with Keep, all reads have what is kept, own writes too, in whatever form the
+// program reads it. What is not whole is patched, and not written back.
+func TestAnObjectOfWhichSomeIsKeptIsPatchedAndNotWrittenBack(t *testing.T) {
+	for _, form := range []string{"typed", "unstructured"} {
+		t.Run(form, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { keepsSome(t, form) }) })
+	}
+}
+
+func keepsSome(t *testing.T, form string) {
+	w := newWorld(t)
+	cm := configMap("a", "x", map[string]string{"l": "1"})
+	cm.Annotations, cm.BinaryData = map[string]string{"an": "1"}, map[string][]byte{"big": []byte("some")}
+	w.create(cm)
+	opts := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{object(form, "", ""): {Keep: []string{"data"}}}}
+	r, end := w.withClient(opts, cache.Options{}, form, "metadata")
+	defer end()
+	ctx := context.Background()
+	read := func(form string) (obj client.Object, whole *corev1.ConfigMap) {
+		t.Helper()
+		obj, whole = object(form, "", ""), &corev1.ConfigMap{}
+		if err := r.Get(ctx, keyed("a", "x"), obj); err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(obj)
+		if err == nil {
+			err = json.Unmarshal(b, whole)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj, whole
+	}
+	obj, held := read(form)
+	if held.Data["a"] != "b" || held.BinaryData != nil || held.Annotations["an"] != "" || held.Labels["l"] != "1" || !source.IsPartial(obj) {
+		t.Errorf("held is %+v", held)
+	}
+	if _, m := read("metadata"); m.Annotations["an"] != "1" || source.IsPartial(m) {
+		t.Errorf("metadata is %+v", m)
+	}
+	for verb, write := range map[string]func(client.Object) error{
+		"create":            func(obj client.Object) error { return r.Create(ctx, obj) },
+		"update":            func(obj client.Object) error { return r.Update(ctx, obj) },
+		"update its status": func(obj client.Object) error { return r.Status().Update(ctx, obj) },
+		"apply":             func(obj client.Object) error { return r.Patch(ctx, obj, client.Apply, client.FieldOwner("o")) }, //nolint:staticcheck // SA1019: programs still use it
+	} {
+		var refused *ctrlruntime.NotWholeError
+		if err := write(obj); !errors.As(err, &refused) || refused.Key != keyed("a", "x") || refused.Kind.Kind != "ConfigMap" || !strings.HasPrefix(verb, refused.Verb) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	base := obj.DeepCopyObject().(client.Object)
+	obj.SetLabels(map[string]string{"l": "2"})
+	if err := r.Patch(ctx, obj, client.MergeFrom(base)); err != nil {
+		t.Fatal(err)
+	}
+	if source.IsPartial(obj) || len(obj.GetAnnotations()) != 1 {
+		t.Errorf("the patch's answer is not whole: %v", obj)
+	}
+	obj.SetLabels(map[string]string{"l": "3"})
+	if err := r.Update(ctx, obj); err != nil {
+		t.Errorf("an update with a whole object: %v", err)
+	}
+	if obj, held = read(form); held.Labels["l"] != "3" || held.Data["a"] != "b" || held.BinaryData != nil || !source.IsPartial(obj) {
+		t.Errorf("after own writes held is %+v", held)
+	}
 }
 
 // What is held as metadata takes as much memory as in an informer of metadata.
@@ -216,11 +289,11 @@ func TestWhatIsNotHeldWholeTakesTheMemoryOfMetadata(t *testing.T) {
 			return after - before
 		}
 		metadata := held(ctrlruntime.NewCache, configMapMetadata())
-		reduced := held(fullOptions().NewCache, configMapMetadata())
+		reduced := held(wholeOptions().NewCache, configMapMetadata())
 		whole := held(ctrlruntime.NewCache, &corev1.ConfigMap{})
-		t.Logf("%d objects: %d bytes as metadata, %d by Full, %d whole", n, metadata, reduced, whole)
+		t.Logf("%d objects: %d bytes as metadata, %d by Whole, %d whole", n, metadata, reduced, whole)
 		if reduced > 2*metadata || whole < 10*metadata {
-			t.Errorf("%d bytes as metadata, %d by Full, %d whole", metadata, reduced, whole)
+			t.Errorf("%d bytes as metadata, %d by Whole, %d whole", metadata, reduced, whole)
 		}
 	})
 }

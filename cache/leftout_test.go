@@ -1,0 +1,105 @@
+package cache
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// What a scope leaves out is left out however its objects are read, and its transform gets
+// the rest.
+func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
+	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	made := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
+	for name, c := range map[string]struct {
+		lw       ListerWatcher
+		disabled string
+	}{
+		"read from the wire":    {lw: made},
+		"decoded by the client": {lw: generated(client)},
+		"without the fast path": {lw: made, disabled: "yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(disableFastPath, c.disabled)
+			for _, of := range []struct {
+				scope       ScopedListerWatcher
+				node, whole bool
+			}{
+				{scope: ScopedListerWatcher{Drop: []string{"spec.nodeName"}}},
+				{scope: ScopedListerWatcher{Keep: []string{"spec.nodeName"}}, node: true},
+				{scope: ScopedListerWatcher{Keep: []string{"spec"}, Drop: []string{"spec.nodeName"}}},
+				{scope: ScopedListerWatcher{Keep: []string{"status.phase"}, Whole: func(kinglet.Key, map[string]string, []metav1.OwnerReference) bool { return true }}, node: true, whole: true},
+			} {
+				of.scope.ListerWatcher = c.lw
+				var calls atomic.Int64
+				of.scope.Transform = func(obj any) (any, error) {
+					calls.Add(1)
+					return obj, nil
+				}
+				for _, p := range podsOnceSynced(t, of.scope) {
+					if (p.Spec.NodeName != "") != of.node || source.IsPartial(p) == of.whole {
+						t.Errorf("%+v: %+v", of.scope, p)
+					}
+				}
+				if calls.Load() != 2 {
+					t.Errorf("the transform was called %d times", calls.Load())
+				}
+			}
+		})
+	}
+}
+
+func TestAFieldThatNoPodHasIsAnErrorOfEachList(t *testing.T) {
+	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, ScopedListerWatcher{ListerWatcher: generated(client), Keep: []string{"spec.nodename"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	if err := inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *Reflector, err error) {
+		select {
+		case failed <- err:
+		default:
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); inf.RunWithContext(ctx) }()
+	defer func() { cancel(); <-ended }()
+	if err := <-failed; !strings.Contains(err.Error(), `cannot keep "spec.nodename"`) {
+		t.Error(err)
+	}
+}
+
+// podsOnceSynced runs an informer of a scope until it has its two pods.
+func podsOnceSynced(t *testing.T, scope ScopedListerWatcher) (pods []*corev1.Pod) {
+	t.Helper()
+	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); inf.RunWithContext(ctx) }()
+	defer func() { cancel(); <-ended }()
+	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+		t.Fatal("not synced")
+	}
+	for _, obj := range inf.GetStore().List() {
+		pods = append(pods, obj.(*corev1.Pod))
+	}
+	if len(pods) != 2 {
+		t.Fatalf("%d pods", len(pods))
+	}
+	return pods
+}

@@ -1,0 +1,214 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kinglet-go/kinglet"
+	kingletcache "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// ByObject says which fields are held of the objects of a kind: see source.Options for
+// Keep and Drop. Objects that lack more than managed fields cannot be written back: a
+// client of NewClient refuses it with a *NotWholeError.
+type ByObject struct {
+	Keep, Drop []string
+	// Whole selects objects that are held whole, by their labels as the server has them,
+	// or by labels.Everything all. It does not limit what is watched. If nil and Keep is
+	// empty, all are.
+	//
+	// Without Keep only metadata is held of the others. Informers and reads of metadata
+	// have all objects, and the kind has one informer for both types, whichever is used
+	// first. Informers and lists of the whole type have the objects that match: one that
+	// no longer matches is deleted for handlers. With RefuseImplicit, a list that selects
+	// others too fails with a *PartialError. A Get of another object reads it from the
+	// server.
+	Whole labels.Selector
+}
+
+// lean is an entry of Options.ByObject.
+type lean struct {
+	ByObject
+	form form
+}
+
+// hides reports whether of some objects only metadata is held, and they are shown as
+// nothing else.
+func (l *lean) hides() bool { return l != nil && l.Whole != nil && len(l.Keep) == 0 }
+
+// leanKinds returns the entries of Options.ByObject by kind.
+func (o Options) leanKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]*lean, error) {
+	all := make(map[schema.GroupVersionKind]*lean, len(o.ByObject))
+	var errs []error
+	for obj, by := range o.ByObject {
+		gvk, err := apiutil.GVKForObject(obj, scheme)
+		l := &lean{ByObject: by, form: formOf(obj)}
+		switch _, twice := all[gvk]; {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("option ByObject: failed to get GVK for type %T: %w", obj, err))
+		case twice:
+			errs = append(errs, fmt.Errorf("option ByObject: two entries are of kind %s", gvk))
+		case l.hides() && len(l.Drop) > 0:
+			errs = append(errs, fmt.Errorf("option ByObject: %s has Whole and Drop: say by Keep what is held of the other objects", gvk))
+		case l.form == metadataOnly && l.Whole != nil:
+			errs = append(errs, fmt.Errorf("option ByObject: %s is named by its metadata: name it by the type in which whole objects are held", gvk))
+		}
+		if err := (source.Options{Keep: by.Keep, Drop: by.Drop}).CheckFields(obj); err != nil {
+			errs = append(errs, fmt.Errorf("option ByObject: %s: %w", gvk, err))
+		}
+		all[gvk] = l
+	}
+	return all, errors.Join(errs...)
+}
+
+// apply makes a scope hold what the entry says. It may be nil.
+func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
+	if l == nil {
+		return
+	}
+	scope.Keep, scope.Drop = l.Keep, append(scope.Drop, l.Drop...)
+	if selector := l.Whole; selector != nil {
+		scope.Whole = func(_ kinglet.Key, set map[string]string, _ []metav1.OwnerReference) bool {
+			return selector.Matches(labels.Set(set))
+		}
+	}
+}
+
+// showsMetadata reports whether what the kind holds can be shown as metadata: all of it is
+// there, and no function has changed it that may do something else with metadata.
+func (h *storage) showsMetadata() bool {
+	switch {
+	case h.lean.hides():
+		return true
+	case h.lean != nil && (len(h.lean.Keep) > 0 || len(h.lean.Drop) > 0):
+		return false
+	}
+	return !h.transformed.Load() && !h.now.Load().transformed()
+}
+
+// transformed reports whether a namespace has a Transform.
+func (s *namespaceSet) transformed() bool {
+	for _, config := range s.configs {
+		if config.Transform != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// NotWholeError reports a write of an object that was read from a cache which holds only
+// some of its fields: see ByObject. The write would remove the others.
+type NotWholeError struct {
+	Kind schema.GroupVersionKind
+	Key  client.ObjectKey
+	// Verb is "create", "update" or "apply".
+	Verb string
+}
+
+// Error implements error.
+func (e *NotWholeError) Error() string {
+	return fmt.Sprintf("cannot %s %s %s: the cache it was read from holds only some of its fields, and the others would be lost: use Patch, with a base from the cache as well, or Get it live with the manager's API reader, into a new object", e.Verb, e.Kind.Kind, e.Key)
+}
+
+// refuse returns the error for a write of an object that is not whole.
+func (c *recordingClient) refuse(verb string, obj client.Object) error {
+	if !source.IsPartial(obj) {
+		return nil
+	}
+	e := &NotWholeError{Key: client.ObjectKeyFromObject(obj), Verb: verb}
+	e.Kind, _ = c.GroupVersionKindFor(obj) // the client's error, if there is one, is as good without
+	return e
+}
+
+// patched makes a patch with an object, which server-side apply would write back. answered:
+// the server's answer, which is whole, is decoded into the object.
+func (c *recordingClient) patched(obj client.Object, patch client.Patch, answered bool, do func() error) error {
+	if patch.Type() == types.ApplyPatchType {
+		if err := c.refuse("apply", obj); err != nil {
+			return err
+		}
+	}
+	err := do()
+	if err == nil && answered {
+		objectmeta.MarkWhole(obj)
+	}
+	return err
+}
+
+// PartialError reports that a typed list selects objects of which Options.ByObject
+// holds only metadata, and that Options.Implicit is RefuseImplicit.
+type PartialError struct {
+	// Kind is the objects' kind, and Objects is how many of them there are.
+	Kind    schema.GroupVersionKind
+	Objects int
+}
+
+// Error implements error.
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("of %d objects of kind %s that the list selects only metadata is held: add the labels of Whole in Options.ByObject to the list, list metadata, or read by the manager's API reader", e.Objects, e.Kind)
+}
+
+// partial counts the objects that a list selects by namespace and labels and of which
+// only metadata is held. It ignores the field selector, because the fields are not
+// known.
+func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n int) {
+	if !k.kindInformer.hides {
+		return 0
+	}
+	all := snap.All()
+	if opts.Namespace != "" {
+		all = snap.Prefix(kinglet.Key{Namespace: opts.Namespace})
+	}
+	for stored := range all {
+		m, err := meta.Accessor(stored)
+		if err == nil && source.IsPartial(m) && (opts.LabelSelector == nil || opts.LabelSelector.Matches(labels.Set(m.GetLabels()))) {
+			n++
+		}
+	}
+	return n
+}
+
+// readLive gets an object of which only metadata is held from the server, with
+// apiVersion and kind, and applies the Transform of its namespace.
+func (c *Cache) readLive(ctx context.Context, k *kind, key client.ObjectKey, out client.Object) error {
+	_, config, known := k.settings(key.Namespace)
+	lists := k.lists.Load()
+	req := lists.client.Get().Resource(lists.resource).Name(key.Name)
+	if key.Namespace != metav1.NamespaceAll {
+		req = req.Namespace(key.Namespace)
+	}
+	into := reflect.New(reflect.TypeOf(out).Elem()).Interface().(client.Object)
+	if err := req.Do(ctx).Into(into); err != nil {
+		return err
+	}
+	var transform toolscache.TransformFunc
+	if known {
+		transform = c.transform(config)
+	}
+	if transform != nil {
+		changed, err := transform(into)
+		if err != nil {
+			return fmt.Errorf("transform of %s %s: %w", k.gvk, key, err)
+		}
+		if into, _ = changed.(client.Object); reflect.TypeOf(into) != reflect.TypeOf(out) {
+			return fmt.Errorf("the transform of %s %s made a %T of a %T", k.gvk, key, changed, out)
+		}
+	}
+	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(into).Elem())
+	out.GetObjectKind().SetGroupVersionKind(k.gvk)
+	return nil
+}

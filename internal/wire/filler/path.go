@@ -1,0 +1,38 @@
+package filler
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
+)
+
+// Path returns the path of some field that a type leads to, in JSON names, or nothing.
+func Path(s *Script, typ reflect.Type) string {
+	var path []string
+	for at := typ; len(path) == 0 || len(path) < 5 && !s.OneIn(3); {
+		for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, at.Kind()) && !DecodesItself(at) {
+			at = at.Elem()
+		}
+		if at.Kind() != reflect.Struct || DecodesItself(at) {
+			break
+		}
+		t, err := gotype.Of(at)
+		if err != nil || len(t.Members()) == 0 {
+			break
+		}
+		m := Pick(s, t.Members())
+		path, at = append(path, m.Name), m.Type.Go
+		if strings.Contains(m.Name, ".") || m.Name == "" {
+			return "" // no path leads there
+		}
+	}
+	return strings.Join(path, ".")
+}
+
+// DecodesItself also reports it of a type that is too large for a plan.
+func DecodesItself(typ reflect.Type) bool {
+	t, err := gotype.Of(typ)
+	return err != nil || t.DecodesItself
+}

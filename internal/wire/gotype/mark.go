@@ -1,0 +1,110 @@
+package gotype
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
+)
+
+// always are the paths that cannot be dropped: an object's identity and versions, whose
+// it is, by which labels it is selected, and what still holds it.
+var always = []string{
+	"apiVersion", "kind",
+	"metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion", "metadata.generation",
+	"metadata.labels", "metadata.ownerReferences",
+	"metadata.finalizers", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds",
+}
+
+// refuseAlways returns a *PathError for a path that leads to, or into, what cannot be
+// dropped.
+func refuseAlways(typ reflect.Type, paths []string) error {
+	for _, p := range paths {
+		i := slices.IndexFunc(always, func(a string) bool { return within(a, p) || within(p, a) })
+		if i >= 0 {
+			return &PathError{Type: typ, Path: p, verb: "drop", reason: fmt.Sprintf("every object needs its %q", always[i])}
+		}
+	}
+	return nil
+}
+
+// within reports that a path leads to the field of another, or into it.
+func within(path, other string) bool { return strings.HasPrefix(path+".", other+".") }
+
+// managedFields may be missing when an object is written back: the server keeps them.
+const managedFields = "metadata.managedFields"
+
+// marked returns d for objects that are marked as not whole.
+func (d *Drops) marked() *Drops {
+	link := tree([]string{"metadata." + selfLink}, false)
+	link.kids[0].inside.mark = true
+	return d.and(link)
+}
+
+const selfLink, annotations = "selfLink", "annotations"
+
+// Marks reports that objects with this metadata are marked as not whole.
+func (d *Drops) Marks() bool { return d != nil && d.mark }
+
+// MarkNames returns the names in metadata that come from the mark.
+func (d *Drops) MarkNames() []string {
+	if !d.Marks() {
+		return nil
+	}
+	if _, free := d.Of(annotations); free {
+		return markNames[:]
+	}
+	return markNames[:1]
+}
+
+var markNames = [...]string{selfLink, annotations}
+
+// Mark marks an object as not whole if this is the metadata of such, and if it has a name.
+// The mark shares memory with others, unless own is set.
+func (d *Drops) Mark(m *metav1.ObjectMeta, own bool) {
+	if !d.Marks() {
+		return
+	}
+	link, all := objectmeta.Partial, objectmeta.PartialAnnotations
+	switch {
+	case m.Name == "":
+		link, all = "", nil
+	case own:
+		all = maps.Clone(all)
+	}
+	m.SelfLink = link
+	if len(d.MarkNames()) > 1 {
+		m.Annotations = all
+	}
+}
+
+// MarkUntyped is Mark for a map.
+func (d *Drops) MarkUntyped(m map[string]any, own bool) {
+	if !d.Marks() {
+		return
+	}
+	if name, _ := m["name"].(string); name == "" {
+		return
+	}
+	for i := range d.MarkNames() {
+		if m[markNames[i]] = untypedMarks[i]; own && i > 0 {
+			m[markNames[i]] = partialAnnotations()
+		}
+	}
+}
+
+// untypedMarks are the values of markNames, boxed once for all objects.
+var untypedMarks = [...]any{objectmeta.Partial, partialAnnotations()}
+
+func partialAnnotations() map[string]any {
+	all := map[string]any{}
+	for k, v := range objectmeta.PartialAnnotations {
+		all[k] = v
+	}
+	return all
+}

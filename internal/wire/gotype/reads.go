@@ -1,0 +1,102 @@
+package gotype
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Reads returns the path of a dropped field that decides the result of f, if an object of
+// typ with a value in every field shows one. A function that looks for certain values may
+// read fields without that. Its panics count as results.
+func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
+	result := func(d *Drops) (r any) {
+		defer func() {
+			if p := recover(); p != nil {
+				r = "panic"
+			}
+		}()
+		v := reflect.New(typ)
+		fill(v.Elem(), map[reflect.Type]bool{})
+		d.Clear(v)
+		return f(v.Interface())
+	}
+	whole := result(nil)
+	without := func(d *Drops) bool { return !reflect.DeepEqual(result(d), whole) }
+	if d == nil || !without(d) {
+		return ""
+	}
+	t, err := Of(typ)
+	if err != nil {
+		return ""
+	}
+	found := ""
+	// Only one field or another may decide, if each does alone.
+	for at := d; ; {
+		path, inside := "", (*Drops)(nil)
+		for _, m := range t.Members() {
+			in, gone := at.Of(m.Name)
+			if (in != nil || gone) && without(tree([]string{join(found, m.Name)}, false)) {
+				path, inside, t = join(found, m.Name), in, element(m.Type)
+				break
+			}
+		}
+		if path == "" {
+			return found
+		}
+		if found, at = path, inside; at == nil {
+			at = &Drops{others: true}
+		}
+		if t.DecodesItself || len(t.Members()) == 0 {
+			return found
+		}
+	}
+}
+
+// values are tried for types that decode themselves.
+var values = [...]string{`"1"`, `1`, `"2006-01-02T15:04:05Z"`, `"2006-01-02T15:04:05.000000Z"`, `{"a":"1"}`}
+
+// fill gives all fields of a value that is zero a value, down to types within themselves.
+func fill(v reflect.Value, within map[reflect.Type]bool) {
+	t, err := Of(v.Type())
+	if err != nil || within[v.Type()] || !v.CanSet() {
+		return
+	}
+	if t.DecodesItself {
+		for _, s := range values {
+			if json.Unmarshal([]byte(s), v.Addr().Interface()) == nil && !v.IsZero() {
+				return
+			}
+		}
+		return
+	}
+	within[v.Type()] = true
+	defer delete(within, v.Type())
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString("1")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), within)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), within)
+	case reflect.Map:
+		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, within)
+		fill(elem, within)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, elem)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), within)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// selection is which fields objects have.
+type selection struct {
+	// drops are what objects lack, and whole is Options.Whole: the objects that it chooses
+	// lack only less.
+	drops, less *gotype.Drops
+	whole       func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
+}
+
+// newSelection returns the selection of the options from the fields of a struct type.
+func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
+	keep := opts.Keep
+	if s.whole = opts.Whole; s.whole != nil {
+		if len(keep) == 0 {
+			keep = []string{"metadata"}
+		}
+		if s.less, err = gotype.DropsOf(elem, nil, opts.Drop); err != nil {
+			return s, err
+		}
+	}
+	s.drops, err = gotype.DropsOf(elem, keep, opts.Drop)
+	return s, err
+}
+
+// CheckFields returns the error of a path in Keep or Drop that objects of the type of
+// example do not have, or cannot lack. It names the nearest that there is.
+func (o Options) CheckFields(example any) error {
+	_, err := newSelection(reflect.TypeOf(example).Elem(), &o)
+	return err
+}
+
+// CheckIndex returns a *LeftOutError if index reads a field that the options leave out of
+// all objects of the type of example. It calls it with objects that have a value in every
+// field, and cannot tell of a function that looks for values which these do not have, nor
+// of unstructured objects.
+func (o Options) CheckIndex(example any, index func(obj any) any) error {
+	typ := reflect.TypeOf(example).Elem()
+	s, err := newSelection(typ, &o)
+	if err != nil || s.whole != nil || typ == reflect.TypeFor[unstructured.Unstructured]() {
+		return err
+	}
+	if path := s.drops.Reads(typ, index); path != "" {
+		return &LeftOutError{Path: path}
+	}
+	return nil
+}
+
+// checkIndex returns Traits.CheckIndex.
+func (o *Options) checkIndex(example any) func(func(obj any) any) error {
+	if len(o.Keep)+len(o.Drop) == 0 {
+		return nil
+	}
+	return func(index func(obj any) any) error { return o.CheckIndex(example, index) }
+}
+
+// LeftOutError reports an index of a field that objects do not have.
+type LeftOutError struct{ Path string }
+
+func (e *LeftOutError) Error() string {
+	return fmt.Sprintf("it reads %s, which is left out of all objects: name it in Keep, or not in Drop", e.Path)
+}
+
+// holdsWhole reports whether an object is held whole. The error may be a panic of Whole.
+func (s *selection) holdsWhole(obj any) (bool, error) {
+	return guard(func() (bool, error) {
+		m, err := accessor(obj)
+		if err != nil {
+			return false, err
+		}
+		key := store.Key{Namespace: m.GetNamespace(), Name: m.GetName()}
+		return s.whole(key, m.GetLabels(), m.GetOwnerReferences()), nil
+	})
+}
+
+// reduce removes from an object what it is to lack.
+func (s *selection) reduce(obj any) error {
+	drops := s.drops
+	if s.whole != nil {
+		whole, err := s.holdsWhole(obj)
+		if err != nil {
+			return err
+		}
+		if whole {
+			drops = s.less
+		}
+	}
+	drops.ClearObject(obj)
+	return nil
+}
