@@ -15,6 +15,15 @@ func readFrom(fd uintptr, p []byte) (int, error) {
 	}
 }
 
+// peek copies received bytes of a socket to p, which stay there, without waiting.
+func peek(fd uintptr, p []byte) int {
+	n, _, err := syscall.Recvfrom(int(fd), p, syscall.MSG_PEEK)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // setLeast makes the kernel report a socket as readable once it has so many bytes, or as
 // many as the peer may send without waiting: at once, if it has them already.
 func setLeast(fd uintptr, n int) error {

@@ -10,4 +10,6 @@ const canRead = false
 
 func readFrom(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
+func peek(uintptr, []byte) int { return 0 }
+
 func setLeast(uintptr, int) error { return errors.ErrUnsupported }

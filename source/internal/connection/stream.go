@@ -40,9 +40,9 @@ func (r *Route) refused() bool {
 	return until != 0 && time.Now().UnixNano() < until
 }
 
-// Stream is the body of the answer to a watch. Over a connection of its own a Read goes on to
-// the next chunk if the server has begun to send that, and Wait waits until several events
-// can be read at once.
+// Stream is the body of the answer to a watch. Over a connection of its own, or without TLS, a
+// Read goes on to the next chunk if the server has begun to send that. Over one of its own,
+// Wait waits until several events can be read at once.
 //
 // net/http cannot know whether there is more after a chunk, and returns: in a backlog of
 // events of 6.3 KB, each a chunk, every second read would end there.
@@ -55,6 +55,8 @@ type Stream struct {
 	// scheme is that of its request, once that asked for a connection of its own.
 	scheme string
 	conn   atomic.Pointer[conn]
+	// backlog is of a connection that is not its own, and has no TLS.
+	backlog atomic.Pointer[backlog]
 	// served reports that an event came over the connection.
 	served atomic.Bool
 
@@ -92,11 +94,16 @@ func Watch(ctx context.Context, route *Route, delay time.Duration, initial bool)
 		// A request that is tried again has another connection.
 		GotConn: func(info httptrace.GotConnInfo) {
 			c := info.Conn
-			if secure, ok := c.(*tls.Conn); ok {
+			secure, is := c.(*tls.Conn)
+			if is {
 				c = secure.NetConn()
 			}
 			own, _ := c.(*conn)
 			s.conn.Store(own)
+			s.backlog.Store(nil)
+			if own == nil && !is {
+				s.backlog.Store(backlogOf(c))
+			}
 		},
 	}), s
 }
@@ -111,6 +118,7 @@ const chunkedBody = "*http.bodyEOFSignal"
 func (s *Stream) Over(body io.ReadCloser) io.ReadCloser {
 	if fmt.Sprintf("%T", body) != chunkedBody {
 		s.conn.Store(nil)
+		s.backlog.Store(nil)
 	}
 	if s.route.own.Load() && s.conn.Load() == nil {
 		s.route.refuse() // it is of no use, as through a proxy that is reached by TLS
@@ -138,11 +146,14 @@ func (s *Stream) Close() error {
 func (s *Stream) Read(p []byte) (n int, err error) {
 	defer func() { s.full = n == len(p) || err != nil }()
 	n, err = s.ReadCloser.Read(p)
-	c := s.conn.Load()
-	if len(p) <= encoding.IdleRead || c == nil {
+	if len(p) <= encoding.IdleRead {
 		return n, err
 	}
-	for err == nil && 0 < n && n < len(p) && c.begun() {
+	begun := s.backlog.Load().begun
+	if c := s.conn.Load(); c != nil {
+		begun = c.begun
+	}
+	for err == nil && 0 < n && n < len(p) && begun() {
 		var m int
 		m, err = s.ReadCloser.Read(p[n:])
 		if n += m; m == 0 {
