@@ -57,27 +57,22 @@ func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
 	}
 }
 
-func TestAFieldThatNoPodHasIsAnErrorOfEachList(t *testing.T) {
+func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
 	client, _ := podServer(t, runtime.ContentTypeProtobuf)
-	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, ScopedListerWatcher{ListerWatcher: generated(client), Keep: []string{"spec.nodename"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := make(chan error, 1)
-	if err := inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *Reflector, err error) {
-		select {
-		case failed <- err:
-		default:
+	byNode := SharedIndexInformerOptions{Indexers: Indexers{"node": func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }}}
+	for want, c := range map[string]struct {
+		scope   ScopedListerWatcher
+		options SharedIndexInformerOptions
+	}{
+		`cannot keep "spec.nodename"`: {scope: ScopedListerWatcher{Keep: []string{"spec.nodename"}}},
+		`reads spec.nodeName, which`:  {scope: ScopedListerWatcher{Keep: []string{"status.phase"}}, options: byNode},
+		"":                            {scope: ScopedListerWatcher{Keep: []string{"spec.nodeName"}}, options: byNode},
+	} {
+		c.scope.ListerWatcher = generated(client)
+		_, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{SharedIndexInformerOptions: c.options}, c.scope)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if err := <-failed; !strings.Contains(err.Error(), `cannot keep "spec.nodename"`) {
-		t.Error(err)
 	}
 }
 

@@ -71,8 +71,9 @@ var _ ScopedInformer = (*sharedInformer)(nil)
 
 // NewScopedInformer returns an informer of several sources, all of objects of the type
 // of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It starts
-// nothing. It fails if two scopes have the same ID, or if the MutationDetection is not valid. The
-// name of the reflector, in logs and metrics, is options.ObjectDescription.
+// nothing. It fails if two scopes have the same ID, if the MutationDetection is not valid, and
+// if objects lack a field that a scope names or an index reads. The name of the reflector, in
+// logs and metrics, is options.ObjectDescription.
 func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptions, scopes ...ScopedListerWatcher) (ScopedInformer, error) {
 	if err := options.MutationDetection.Validate(); err != nil {
 		return nil, err
@@ -80,7 +81,6 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 	opts := coreOptions{
 		name:        options.ObjectDescription,
 		description: options.ObjectDescription,
-		indexers:    options.Indexers,
 		identifier:  options.Identifier,
 		metrics:     options.InformerMetricsProvider,
 		sharing:     options.Sharing,
@@ -88,10 +88,14 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
 	}
-	if err := checkScopes(scopes); err != nil {
+	if err := checkScopes(scopes, exampleObject); err != nil {
 		return nil, err
 	}
-	return newSharedInformer(scopes, exampleObject, options.ResyncPeriod, opts), nil
+	informer := newSharedInformer(scopes, exampleObject, options.ResyncPeriod, opts)
+	if err := informer.AddIndexers(options.Indexers); err != nil {
+		return nil, err
+	}
+	return informer, nil
 }
 
 // lateScope must be called before the core is shared, or under mu.
@@ -101,9 +105,9 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 		name += ", scope " + s.Scope.ID
 	}
 	late := newLateSource(s.ListerWatcher, name)
-	late.transform, late.fields = s.Transform, source.Options{Keep: s.Keep, Drop: s.Drop, Whole: s.Whole}
-	if example, ok := e.example.(runtime.Object); ok {
-		late.fields.Example = example
+	late.transform, late.fields = s.Transform, s.fields()
+	if s.Transform == nil && e.example != nil { // a transform may set what is left out
+		late.checkIndex = late.fields.IndexCheck(e.example)
 	}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
@@ -119,8 +123,8 @@ func (e *informerCore) scopeIDs() []string {
 func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s.ListerWatcher == nil {
-		return errNoListerWatcher
+	if err := checkScopes([]ScopedListerWatcher{s}, e.example); err != nil {
+		return err
 	}
 	// Only the informer knows whether there is a source with this scope ID: SetScopes
 	// may just have removed the one in scopes.
@@ -173,7 +177,7 @@ func (e *informerCore) SetScopes(scopes ...ScopedListerWatcher) error {
 func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.ScopedSource[any], error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := checkScopes(scopes); err != nil {
+	if err := checkScopes(scopes, e.example); err != nil {
 		return nil, err
 	}
 	before := e.scopes
@@ -193,12 +197,20 @@ func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.Scope
 	return sources, nil
 }
 
-// checkScopes returns the first error in scopes.
-func checkScopes(scopes []ScopedListerWatcher) error {
+// fields returns the options that say which fields objects have.
+func (s *ScopedListerWatcher) fields() source.Options {
+	return source.Options{Keep: s.Keep, Drop: s.Drop, Whole: s.Whole}
+}
+
+// checkScopes returns the first error in scopes of objects of the type of example.
+func checkScopes(scopes []ScopedListerWatcher, example runtime.Object) error {
 	ids := map[string]struct{}{}
 	for _, s := range scopes {
 		if s.ListerWatcher == nil {
 			return fmt.Errorf("scope %q: %w", s.Scope.ID, errNoListerWatcher)
+		}
+		if err := s.fields().CheckFields(example); err != nil {
+			return fmt.Errorf("scope %q: %w", s.Scope.ID, err)
 		}
 		if _, twice := ids[s.Scope.ID]; twice {
 			return fmt.Errorf("scope %q: %w", s.Scope.ID, kinglet.ErrScopeExists)

@@ -274,6 +274,8 @@ type lateSource struct {
 	transform TransformFunc
 	// fields are the options that say which fields objects have, and the Example.
 	fields source.Options
+	// checkIndex is Traits.CheckIndex before there is a decision.
+	checkIndex func(index func(obj any) any) error
 	// renames: objects go through a transform, which may rename them. renamed is set once
 	// it has: from then on the key of an object for which the transform fails is unknown.
 	renames bool
@@ -331,13 +333,11 @@ func (s *lateSource) String() string { return s.name }
 func (s *lateSource) Traits() (t source.Traits) {
 	if src, err := s.decided(); err == nil {
 		t = src.Traits()
+	} else {
+		t.CheckIndex = s.checkIndex
 	}
 	if !s.made.Empty() {
 		t.Resource = s.made
-	}
-	if s.transform == nil && s.fields.Example != nil && len(s.fields.Keep)+len(s.fields.Drop) > 0 {
-		// A transform may set what is left out.
-		t.CheckIndex = func(index func(obj any) any) error { return s.fields.CheckIndex(s.fields.Example, index) }
 	}
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t

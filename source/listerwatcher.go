@@ -92,7 +92,7 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
 	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
 	if want.selection != nil {
-		s.checkIndex = s.opts.checkIndex(reflect.New(want.typ.Elem()).Interface())
+		s.checkIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
 	}
 	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil

@@ -109,7 +109,7 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	}
 	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
 	s.whole = sync.OnceValue(s.opts.whole)
-	s.checkIndex = s.opts.checkIndex(dec.codec.kind.new())
+	s.checkIndex = s.opts.IndexCheck(dec.codec.kind.new())
 	named := acceptHeader(client.Get())
 	if s.acceptList, err = dec.codec.kind.accept(named, false); err == nil {
 		s.acceptWatch, err = dec.codec.kind.accept(named, true)

@@ -37,32 +37,38 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 // CheckFields returns the error of a path in Keep or Drop that objects of the type of
 // example do not have, or cannot lack. It names the nearest that there is.
 func (o Options) CheckFields(example any) error {
+	if len(o.Keep)+len(o.Drop) == 0 && o.Whole == nil {
+		return nil
+	}
+	if typ := reflect.TypeOf(example); typ == nil || typ.Kind() != reflect.Pointer {
+		return ErrNoExample
+	}
 	_, err := newSelection(reflect.TypeOf(example).Elem(), &o)
 	return err
 }
 
-// CheckIndex returns a *LeftOutError if index reads a field that the options leave out of
-// all objects of the type of example. It calls it with objects that have a value in every
-// field, and cannot tell of a function that looks for values which these do not have, nor
-// of unstructured objects.
-func (o Options) CheckIndex(example any, index func(obj any) any) error {
-	typ := reflect.TypeOf(example).Elem()
+// IndexCheck returns Traits.CheckIndex for objects of the type of example. It returns a
+// *LeftOutError for an index that reads a field which the options leave out of all objects.
+// It calls the index with two objects, one of which has a value in every field, and cannot
+// tell of a function that looks for values which these do not have. It is nil if nothing is
+// left out but managed fields, and for unstructured objects.
+func (o Options) IndexCheck(example any) func(index func(obj any) any) error {
+	typ := reflect.TypeOf(example)
+	if typ.Kind() != reflect.Pointer {
+		return nil // the source has the error for that
+	}
+	typ = typ.Elem()
 	s, err := newSelection(typ, &o)
-	if err != nil || s.whole != nil || typ == reflect.TypeFor[unstructured.Unstructured]() {
-		return err
-	}
-	if path := s.drops.Reads(typ, index); path != "" {
-		return &LeftOutError{Path: path}
-	}
-	return nil
-}
-
-// checkIndex returns Traits.CheckIndex.
-func (o *Options) checkIndex(example any) func(func(obj any) any) error {
-	if len(o.Keep)+len(o.Drop) == 0 {
+	inside, _ := s.drops.Of("metadata")
+	if err != nil || s.whole != nil || !inside.Marks() || typ == reflect.TypeFor[unstructured.Unstructured]() {
 		return nil
 	}
-	return func(index func(obj any) any) error { return o.CheckIndex(example, index) }
+	return func(index func(obj any) any) error {
+		if path := s.drops.Reads(typ, index); path != "" {
+			return &LeftOutError{Path: path}
+		}
+		return nil
+	}
 }
 
 // LeftOutError reports an index of a field that objects do not have.

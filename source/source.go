@@ -68,7 +68,7 @@ type Traits struct {
 	// Shared is the Sharing in use; nil if objects share nothing.
 	Shared *Sharing
 	// CheckIndex returns an error if an index reads what objects lack: see
-	// Options.CheckIndex. It is nil if they lack nothing.
+	// Options.IndexCheck. It may be nil.
 	CheckIndex func(index func(obj any) any) error
 	// Resource is what is listed and watched; empty if that is not known. Of closures
 	// it is that of their last request, if Intercept is set.

@@ -165,6 +165,7 @@ func TestAnIndexOfWhatIsDroppedIsFound(t *testing.T) {
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Env[0].Name }, "spec.containers.env.name"},
 		{[]string{"spec.containers.name"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Image }, "spec.containers.image"},
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return len(p.Status.PodIPs) }, "status.podIPs"},
+		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Namespace + p.Annotations["1"] }, "metadata.annotations"},
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.CreationTimestamp.Unix() }, "metadata.creationTimestamp"},
 	} {
 		d, err := DropsOf(typ, c.keep, c.drop)

@@ -3,6 +3,8 @@ package gotype
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // Reads returns the path of a dropped field that decides the result of f, if an object of
@@ -29,27 +31,33 @@ func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 	if err != nil {
 		return ""
 	}
-	found := ""
-	// Only one field or another may decide, if each does alone.
-	for at := d; ; {
-		path, inside := "", (*Drops)(nil)
-		for _, m := range t.Members() {
-			in, gone := at.Of(m.Name)
-			if (in != nil || gone) && without(tree([]string{join(found, m.Name)}, false)) {
-				path, inside, t = join(found, m.Name), in, element(m.Type)
-				break
-			}
+	var found []string
+	// It may take several fields together, if one does not decide alone.
+	for at := d; at != nil && !t.DecodesItself; {
+		i := slices.IndexFunc(t.Members(), func(m Member) bool {
+			inside, whole := at.Of(m.Name)
+			return (inside != nil || whole) && without(only(append(found, m.Name), inside, whole))
+		})
+		if i < 0 {
+			break
 		}
-		if path == "" {
-			return found
+		m := t.Members()[i]
+		inside, whole := at.Of(m.Name)
+		if whole {
+			inside = &Drops{others: true}
 		}
-		if found, at = path, inside; at == nil {
-			at = &Drops{others: true}
-		}
-		if t.DecodesItself || len(t.Members()) == 0 {
-			return found
-		}
+		found, at, t = append(found, m.Name), inside, element(m.Type)
 	}
+	return strings.Join(found, ".")
+}
+
+// only returns the set of what is dropped in the field that path leads to.
+func only(path []string, inside *Drops, whole bool) *Drops {
+	d := &Drops{kids: []drop{{name: path[len(path)-1], inside: inside, whole: whole}}}
+	for _, name := range slices.Backward(path[:len(path)-1]) {
+		d = &Drops{kids: []drop{{name: name, inside: d}}}
+	}
+	return d
 }
 
 // values are tried for types that decode themselves.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -246,6 +248,19 @@ func keepsSome(t *testing.T, form string) {
 		var refused *ctrlruntime.NotWholeError
 		if err := write(obj); !errors.As(err, &refused) || refused.Key != keyed("a", "x") || refused.Kind.Kind != "ConfigMap" || !strings.HasPrefix(verb, refused.Verb) {
 			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	if form == "typed" {
+		var leftOut *source.LeftOutError
+		if err := r.cache.IndexField(ctx, &corev1.ConfigMap{}, "binary", func(obj client.Object) []string {
+			return slices.Collect(maps.Keys(obj.(*corev1.ConfigMap).BinaryData))
+		}); !errors.As(err, &leftOut) || leftOut.Path != "binaryData" {
+			t.Errorf("an index of what is left out: %v", err)
+		}
+		if err := r.cache.IndexField(ctx, &corev1.ConfigMap{}, "data", func(obj client.Object) []string {
+			return slices.Collect(maps.Keys(obj.(*corev1.ConfigMap).Data))
+		}); err != nil {
+			t.Error(err)
 		}
 	}
 	base := obj.DeepCopyObject().(client.Object)
