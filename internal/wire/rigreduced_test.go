@@ -64,10 +64,10 @@ func markPartial(obj any, free bool) {
 		return
 	}
 	if m := metadataIn(reflect.ValueOf(obj).Elem()); m != nil {
-		if m.SelfLink = ""; m.Name == "" {
+		if m.SetSelfLink(""); m.Name == "" {
 			return
 		}
-		if m.SelfLink = objectmeta.Partial; free {
+		if m.SetSelfLink(objectmeta.Partial); free {
 			m.Annotations = map[string]string{objectmeta.Partial + ": patch it, or get it live from the server": ""}
 		}
 	}

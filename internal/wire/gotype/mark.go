@@ -77,7 +77,7 @@ func (d *Drops) Mark(m *metav1.ObjectMeta, own bool) {
 	case own:
 		all = maps.Clone(all)
 	}
-	m.SelfLink = link
+	m.SetSelfLink(link)
 	if len(d.MarkNames()) > 1 {
 		m.Annotations = all
 	}

@@ -243,7 +243,8 @@ func keepsSome(t *testing.T, form string) {
 		"create":            func(obj client.Object) error { return r.Create(ctx, obj) },
 		"update":            func(obj client.Object) error { return r.Update(ctx, obj) },
 		"update its status": func(obj client.Object) error { return r.Status().Update(ctx, obj) },
-		"apply":             func(obj client.Object) error { return r.Patch(ctx, obj, client.Apply, client.FieldOwner("o")) }, //nolint:staticcheck // SA1019: programs still use it
+		//lint:ignore SA1019 programs still use it
+		"apply": func(obj client.Object) error { return r.Patch(ctx, obj, client.Apply, client.FieldOwner("o")) },
 	} {
 		var refused *ctrlruntime.NotWholeError
 		if err := write(obj); !errors.As(err, &refused) || refused.Key != keyed("a", "x") || refused.Kind.Kind != "ConfigMap" || !strings.HasPrefix(verb, refused.Verb) {
