@@ -64,9 +64,9 @@ func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
 		scope   ScopedListerWatcher
 		options SharedIndexInformerOptions
 	}{
-		`cannot keep "spec.nodename"`: {scope: ScopedListerWatcher{Keep: []string{"spec.nodename"}}},
-		`reads spec.nodeName, which`:  {scope: ScopedListerWatcher{Keep: []string{"status.phase"}}, options: byNode},
-		"":                            {scope: ScopedListerWatcher{Keep: []string{"spec.nodeName"}}, options: byNode},
+		`cannot keep "spec.nodename"`:            {scope: ScopedListerWatcher{Keep: []string{"spec.nodename"}}},
+		`reads spec.nodeName, which is left out`: {scope: ScopedListerWatcher{Keep: []string{"status.phase"}}, options: byNode},
+		"":                                       {scope: ScopedListerWatcher{Keep: []string{"spec.nodeName"}}, options: byNode},
 	} {
 		c.scope.ListerWatcher = generated(client)
 		_, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{SharedIndexInformerOptions: c.options}, c.scope)

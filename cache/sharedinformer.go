@@ -197,7 +197,12 @@ func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandl
 // before it is stored; its result is stored instead. The function may modify its
 // argument. SetTransform fails once the informer has started.
 func (s *sharedInformer) SetTransform(handler TransformFunc) error {
-	return s.unlessStarted(func() { s.transform = handler })
+	return s.unlessStarted(func() {
+		s.transform = handler
+		for _, late := range s.scopes {
+			late.checkIndex = nil // it may set what is left out
+		}
+	})
 }
 
 func (s *sharedInformer) unlessStarted(set func()) error {

@@ -47,14 +47,16 @@ func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ..
 
 // Patch implements client.Client.
 func (c *recordingClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return c.patched(obj, patch, true, func() error {
+	return c.patched(obj, patch, nil, func() error {
 		return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
 	})
 }
 
 // Apply implements client.Client.
 func (c *recordingClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	return c.Client.Apply(recorded(ctx, (&client.ApplyOptions{}).ApplyOptions(opts)), obj, opts...)
+	return c.applied(obj, func() error {
+		return c.Client.Apply(recorded(ctx, (&client.ApplyOptions{}).ApplyOptions(opts)), obj, opts...)
+	})
 }
 
 // Delete implements client.Client.
@@ -94,21 +96,28 @@ func (w recordingWriter) Create(ctx context.Context, obj, sub client.Object, opt
 
 // Update implements client.SubResourceWriter.
 func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	if err := w.of.refuse("update", obj); err != nil {
+	all := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts)
+	sent := obj
+	if all.SubResourceBody != nil {
+		sent = all.SubResourceBody
+	}
+	if err := w.of.refuse("update", sent); err != nil {
 		return err
 	}
-	return w.SubResourceWriter.Update(recorded(ctx, (&client.SubResourceUpdateOptions{}).ApplyOptions(opts)), obj, opts...)
+	return w.SubResourceWriter.Update(recorded(ctx, all), obj, opts...)
 }
 
 // Patch implements client.SubResourceWriter.
 func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	all := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
-	return w.of.patched(obj, patch, all.SubResourceBody == nil, func() error {
+	return w.of.patched(obj, patch, all.SubResourceBody, func() error {
 		return w.SubResourceWriter.Patch(recorded(ctx, all), obj, patch, opts...)
 	})
 }
 
 // Apply implements client.SubResourceWriter.
 func (w recordingWriter) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-	return w.SubResourceWriter.Apply(recorded(ctx, (&client.SubResourceApplyOptions{}).ApplyOpts(opts)), obj, opts...)
+	return w.of.applied(obj, func() error {
+		return w.SubResourceWriter.Apply(recorded(ctx, (&client.SubResourceApplyOptions{}).ApplyOpts(opts)), obj, opts...)
+	})
 }

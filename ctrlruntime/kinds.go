@@ -125,6 +125,9 @@ func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *storage {
 		}
 		return nil
 	}
+	if l := c.lean[gvk]; l != nil && l.form == metadataOnly {
+		return nil // an entry of its own says what it has
+	}
 	for _, other := range []form{structured, untyped} {
 		if k := c.kinds[other][gvk]; k != nil && k.showsMetadata() {
 			return k.storage

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -115,13 +115,13 @@ func (s *namespaceSet) transformed() bool {
 type NotWholeError struct {
 	Kind schema.GroupVersionKind
 	Key  client.ObjectKey
-	// Verb is "create", "update" or "apply".
+	// Verb is "create", "update", "patch" or "apply".
 	Verb string
 }
 
 // Error implements error.
 func (e *NotWholeError) Error() string {
-	return fmt.Sprintf("cannot %s %s %s: the cache it was read from holds only some of its fields, and the others would be lost: use Patch, with a base from the cache as well, or Get it live with the manager's API reader, into a new object", e.Verb, e.Kind.Kind, e.Key)
+	return fmt.Sprintf("cannot %s %s %s: the cache it was read from holds only some of its fields, and the others would be lost: use Patch, with a base that came from the cache as well, or Get it live with the manager's API reader, into a new object", e.Verb, e.Kind.Kind, e.Key)
 }
 
 // refuse returns the error for a write of an object that is not whole.
@@ -134,19 +134,34 @@ func (c *recordingClient) refuse(verb string, obj client.Object) error {
 	return e
 }
 
-// patched makes a patch with an object, which server-side apply would write back. answered:
-// the server's answer, which is whole, is decoded into the object.
-func (c *recordingClient) patched(obj client.Object, patch client.Patch, answered bool, do func() error) error {
-	if patch.Type() == types.ApplyPatchType {
-		if err := c.refuse("apply", obj); err != nil {
+// patched makes a patch with an object, or with the body of a subresource. It has the mark if
+// it would write the object back: an apply of it, or its difference from a whole one. The
+// server answers with a whole object, which is decoded into the object if there is no body.
+func (c *recordingClient) patched(obj client.Object, patch client.Patch, body client.Object, do func() error) error {
+	from := obj
+	if body != nil {
+		from = body
+	}
+	if data, err := patch.Data(from); err == nil && bytes.Contains(data, []byte(objectmeta.Partial)) {
+		if err := c.refuse("patch", from); err != nil {
 			return err
 		}
 	}
 	err := do()
-	if err == nil && answered {
+	if err == nil && body == nil {
 		objectmeta.MarkWhole(obj)
 	}
 	return err
+}
+
+// applied makes an apply of obj.
+func (c *recordingClient) applied(obj runtime.ApplyConfiguration, do func() error) error {
+	if u, ok := obj.(client.Object); ok {
+		if err := c.refuse("apply", u); err != nil {
+			return err
+		}
+	}
+	return do()
 }
 
 // PartialError reports that a typed list selects objects of which Options.ByObject

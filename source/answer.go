@@ -295,8 +295,9 @@ func (o *Options) whole() bool {
 	return err == nil && byLabels.Empty() && !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return !objectmeta.IsField(r.Field) })
 }
 
-// fieldsOf returns the fields of an object by their paths. A field that is absent is not
-// known: for some, a server selects by a default, or by another field.
+// fieldsOf returns the fields of an object by their paths. A field that is absent, or zero in
+// an object that is not whole, is not known: for some, a server selects by a default, or by
+// another field.
 func fieldsOf(obj any) func(path string) (value string, known bool) {
 	if obj == nil {
 		return nil
@@ -312,7 +313,9 @@ func fieldsOf(obj any) func(path string) (value string, known bool) {
 		}
 		switch value, _, _ := unstructured.NestedFieldNoCopy(content, strings.Split(path, ".")...); value.(type) {
 		case string, bool, int64:
-			return fmt.Sprint(value), true
+			m, err := accessor(obj)
+			whole := err == nil && !objectmeta.IsPartial(m)
+			return fmt.Sprint(value), whole || !reflect.ValueOf(value).IsZero()
 		}
 		return "", false
 	}

@@ -3,9 +3,11 @@ package source
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"weak"
 
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/internal/wire"
 )
 
@@ -158,10 +160,18 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) It
 	if it.Err != nil {
 		return out
 	}
-	obj, err := guard(func() (T, error) { return m.transform(it.Object) })
-	if err == nil && isNil(obj) {
-		err = errNilObject
-	}
+	obj, err := guard(func() (T, error) {
+		meta, err := accessor(it.Object)
+		partial := err == nil && IsPartial(meta)
+		obj, err := m.transform(it.Object)
+		if err == nil && isNil(obj) {
+			err = errNilObject
+		}
+		if err == nil && partial && reflect.TypeOf(any(obj)) == reflect.TypeOf(any(it.Object)) {
+			err = objectmeta.MarkPartial(obj) // it is no more whole than it was
+		}
+		return obj, err
+	})
 	if err != nil {
 		return brokenItem[T](StageTransform, it.identity(), err)
 	}

@@ -57,8 +57,9 @@ type Options struct {
 	// given objects, not bytes, does not look at it.
 	MaxObjectBytes int64
 	// Keep names the fields that objects have, by path: "spec.nodeName",
-	// "status.conditions", "spec.containers.image"; a path goes through lists and maps. All
-	// others are left out, except for what every object needs: apiVersion and kind, name,
+	// "status.conditions", "spec.containers.image"; a path goes through lists, and through
+	// the maps of a typed T, but not through those of an unstructured object, whose keys are
+	// names like all others. All others are left out, except for what every object needs: apiVersion and kind, name,
 	// namespace, UID, versions, labels, owner references, finalizers and the times of its
 	// deletion. Empty means all fields. The bytes of what is left out are skipped, not
 	// decoded; from an object that a client has decoded, such as a fake's, it is removed.

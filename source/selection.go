@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,8 +31,21 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 			return s, err
 		}
 	}
-	s.drops, err = gotype.DropsOf(elem, keep, opts.Drop)
-	return s, err
+	if s.drops, err = gotype.DropsOf(elem, keep, opts.Drop); err != nil {
+		return s, err
+	}
+	for _, path := range opts.Drop {
+		if !strings.HasPrefix(path+".", DropManagedFields+".") && !marks(s.drops) {
+			return s, fmt.Errorf("cannot drop %q of %v: its metadata is no metav1.ObjectMeta, which would say that it is not whole", path, elem)
+		}
+	}
+	return s, nil
+}
+
+// marks reports that objects without what is dropped are marked as not whole.
+func marks(d *gotype.Drops) bool {
+	inside, _ := d.Of("metadata")
+	return inside.Marks()
 }
 
 // CheckFields returns the error of a path in Keep or Drop that objects of the type of
@@ -49,9 +63,9 @@ func (o Options) CheckFields(example any) error {
 
 // IndexCheck returns Traits.CheckIndex for objects of the type of example. It returns a
 // *LeftOutError for an index that reads a field which the options leave out of all objects.
-// It calls the index with two objects, one of which has a value in every field, and cannot
-// tell of a function that looks for values which these do not have. It is nil if nothing is
-// left out but managed fields, and for unstructured objects.
+// It calls the index with objects that have a value in every field, or in all but some, and
+// cannot tell of a function that looks for values which these do not have. It is nil if
+// nothing is left out but managed fields, and for unstructured objects.
 func (o Options) IndexCheck(example any) func(index func(obj any) any) error {
 	typ := reflect.TypeOf(example)
 	if typ.Kind() != reflect.Pointer {
@@ -59,12 +73,15 @@ func (o Options) IndexCheck(example any) func(index func(obj any) any) error {
 	}
 	typ = typ.Elem()
 	s, err := newSelection(typ, &o)
-	inside, _ := s.drops.Of("metadata")
-	if err != nil || s.whole != nil || !inside.Marks() || typ == reflect.TypeFor[unstructured.Unstructured]() {
+	drops := s.drops
+	if s.whole != nil {
+		drops = s.less
+	}
+	if err != nil || !marks(drops) || typ == reflect.TypeFor[unstructured.Unstructured]() {
 		return nil
 	}
 	return func(index func(obj any) any) error {
-		if path := s.drops.Reads(typ, index); path != "" {
+		if path := drops.Reads(typ, index); path != "" {
 			return &LeftOutError{Path: path}
 		}
 		return nil
@@ -75,7 +92,7 @@ func (o Options) IndexCheck(example any) func(index func(obj any) any) error {
 type LeftOutError struct{ Path string }
 
 func (e *LeftOutError) Error() string {
-	return fmt.Sprintf("it reads %s, which is left out of all objects: name it in Keep, or not in Drop", e.Path)
+	return fmt.Sprintf("it reads %s, which is left out: name it in Keep, or not in Drop", e.Path)
 }
 
 // holdsWhole reports whether an object is held whole. The error may be a panic of Whole.

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -17,12 +18,22 @@ import (
 // were decoded. No server sets one since Kubernetes 1.20, and none reads it.
 const Partial = "kinglet: this object is not whole"
 
-// PartialAnnotations are theirs if they have no others. No server takes an annotation of
-// this name, so it refuses an object that is written back by whatever client.
-var PartialAnnotations = map[string]string{Partial + ": patch it, or get it live from the server": ""}
+// PartialAnnotation is the name of theirs if they have no others. No server takes it, so it
+// refuses an object that is written back by whatever client.
+const PartialAnnotation = Partial + ": patch it, or get it live from the server"
 
 // IsPartial reports that fields of an object were left out when it was decoded.
 func IsPartial(m metav1.Object) bool { return m.GetSelfLink() == Partial }
+
+// MarkPartial marks an object as not whole, by its selfLink. The error is that it has no
+// metadata.
+func MarkPartial(obj any) error {
+	m, err := meta.Accessor(obj)
+	if err == nil && !IsPartial(m) {
+		m.SetSelfLink(Partial)
+	}
+	return err
+}
 
 // MarkWhole removes the mark of an object that is not whole, since it has become so.
 func MarkWhole(m metav1.Object) {
@@ -31,8 +42,8 @@ func MarkWhole(m metav1.Object) {
 	}
 	m.SetSelfLink("")
 	all := maps.Clone(m.GetAnnotations())
-	for name := range PartialAnnotations {
-		delete(all, name)
+	if delete(all, PartialAnnotation); len(all) == 0 {
+		all = nil
 	}
 	m.SetAnnotations(all)
 }

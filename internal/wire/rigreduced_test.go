@@ -59,7 +59,7 @@ func markPartial(obj any, free bool) {
 			return
 		}
 		if m["selfLink"] = objectmeta.Partial; free {
-			m["annotations"] = map[string]any{objectmeta.Partial + ": patch it, or get it live from the server": ""}
+			m["annotations"] = map[string]any{objectmeta.PartialAnnotation: ""}
 		}
 		return
 	}
@@ -68,7 +68,7 @@ func markPartial(obj any, free bool) {
 			return
 		}
 		if m.SetSelfLink(objectmeta.Partial); free {
-			m.Annotations = map[string]string{objectmeta.Partial + ": patch it, or get it live from the server": ""}
+			m.Annotations = map[string]string{objectmeta.PartialAnnotation: ""}
 		}
 	}
 }

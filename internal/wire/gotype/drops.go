@@ -19,8 +19,8 @@ type Drops struct {
 	kids []drop
 	// others: so are the fields that kids do not name.
 	others bool
-	// mark: these are of an object's metadata, which says that the object is not whole.
-	mark bool
+	// mark is set if these are of an object's metadata, which says that it is not whole.
+	mark *mark
 }
 
 // drop is a field of which something is dropped, or which is an exception from others.
@@ -70,7 +70,7 @@ func (d *Drops) and(e *Drops) *Drops {
 	if d == nil || e == nil {
 		return cmp.Or(d, e)
 	}
-	u := &Drops{others: d.others || e.others, mark: d.mark || e.mark}
+	u := &Drops{others: d.others || e.others, mark: cmp.Or(d.mark, e.mark)}
 	add := func(name string) {
 		inside, whole := d.Of(name)
 		more, all := e.Of(name)
@@ -149,7 +149,7 @@ func (d *Drops) String() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%t %t", d.others, d.mark)
+	fmt.Fprintf(&b, "%t %t", d.others, d.Marks())
 	for _, k := range d.kids {
 		fmt.Fprintf(&b, "{%q %t %s}", k.name, k.whole, k.inside)
 	}
@@ -207,7 +207,7 @@ func (d *Drops) Clear(v reflect.Value) {
 				inside.Clear(f)
 			}
 		}
-		if d.mark && v.Type() == objectMeta {
+		if d.Marks() && v.Type() == objectMeta {
 			d.Mark(v.Addr().Interface().(*metav1.ObjectMeta), true)
 		}
 	}

@@ -1,6 +1,7 @@
 package gotype
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"strings"
@@ -149,6 +150,7 @@ func TestWhatEveryObjectNeedsIsKept(t *testing.T) {
 func TestAnIndexOfWhatIsDroppedIsFound(t *testing.T) {
 	typ := reflect.TypeFor[corev1.Pod]()
 	node := func(p *corev1.Pod) any { return p.Spec.NodeName }
+	calls := 0
 	for _, c := range []struct {
 		keep, drop []string
 		index      func(*corev1.Pod) any
@@ -165,6 +167,14 @@ func TestAnIndexOfWhatIsDroppedIsFound(t *testing.T) {
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Env[0].Name }, "spec.containers.env.name"},
 		{[]string{"spec.containers.name"}, nil, func(p *corev1.Pod) any { return p.Spec.Containers[0].Image }, "spec.containers.image"},
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return len(p.Status.PodIPs) }, "status.podIPs"},
+		{[]string{"metadata"}, nil, func(p *corev1.Pod) any { return cmp.Or(p.Spec.NodeName, p.Status.HostIP) }, "something"},
+		{[]string{"status.phase"}, nil, func(p *corev1.Pod) any {
+			if p.DeletionTimestamp != nil {
+				return nil
+			}
+			return p.Spec.NodeName
+		}, "spec.nodeName"},
+		{[]string{"status.phase"}, nil, func(p *corev1.Pod) any { calls++; return calls }, ""},
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.Namespace + p.Annotations["1"] }, "metadata.annotations"},
 		{[]string{"spec.nodeName"}, nil, func(p *corev1.Pod) any { return p.CreationTimestamp.Unix() }, "metadata.creationTimestamp"},
 	} {

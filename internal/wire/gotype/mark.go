@@ -2,7 +2,6 @@ package gotype
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,17 +38,28 @@ func within(path, other string) bool { return strings.HasPrefix(path+".", other+
 // managedFields may be missing when an object is written back: the server keeps them.
 const managedFields = "metadata.managedFields"
 
+// mark says of metadata that its object is not whole. Objects of one set of fields share it:
+// a program that writes to its annotations, which it must not, changes no others.
+type mark struct {
+	typed   map[string]string
+	untyped map[string]any
+}
+
+func newMark() *mark {
+	return &mark{map[string]string{objectmeta.PartialAnnotation: ""}, map[string]any{objectmeta.PartialAnnotation: ""}}
+}
+
 // marked returns d for objects that are marked as not whole.
 func (d *Drops) marked() *Drops {
 	link := tree([]string{"metadata." + selfLink}, false)
-	link.kids[0].inside.mark = true
+	link.kids[0].inside.mark = newMark()
 	return d.and(link)
 }
 
 const selfLink, annotations = "selfLink", "annotations"
 
 // Marks reports that objects with this metadata are marked as not whole.
-func (d *Drops) Marks() bool { return d != nil && d.mark }
+func (d *Drops) Marks() bool { return d != nil && d.mark != nil }
 
 // MarkNames returns the names in metadata that come from the mark.
 func (d *Drops) MarkNames() []string {
@@ -70,18 +80,21 @@ func (d *Drops) Mark(m *metav1.ObjectMeta, own bool) {
 	if !d.Marks() {
 		return
 	}
-	link, all := objectmeta.Partial, objectmeta.PartialAnnotations
+	link, all := objectmeta.Partial, d.mark.typed
 	switch {
 	case m.Name == "":
 		link, all = "", nil
 	case own:
-		all = maps.Clone(all)
+		all = newMark().typed
 	}
 	m.SetSelfLink(link)
 	if len(d.MarkNames()) > 1 {
 		m.Annotations = all
 	}
 }
+
+// partial is boxed once for all objects.
+var partial any = objectmeta.Partial
 
 // MarkUntyped is Mark for a map.
 func (d *Drops) MarkUntyped(m map[string]any, own bool) {
@@ -91,20 +104,12 @@ func (d *Drops) MarkUntyped(m map[string]any, own bool) {
 	if name, _ := m["name"].(string); name == "" {
 		return
 	}
-	for i := range d.MarkNames() {
-		if m[markNames[i]] = untypedMarks[i]; own && i > 0 {
-			m[markNames[i]] = partialAnnotations()
-		}
+	m[selfLink] = partial
+	switch {
+	case len(d.MarkNames()) < 2:
+	case own:
+		m[annotations] = newMark().untyped
+	default:
+		m[annotations] = d.mark.untyped
 	}
-}
-
-// untypedMarks are the values of markNames, boxed once for all objects.
-var untypedMarks = [...]any{objectmeta.Partial, partialAnnotations()}
-
-func partialAnnotations() map[string]any {
-	all := map[string]any{}
-	for k, v := range objectmeta.PartialAnnotations {
-		all[k] = v
-	}
-	return all
 }

@@ -1,6 +1,7 @@
 package gotype
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -8,8 +9,9 @@ import (
 )
 
 // Reads returns the path of a dropped field that decides the result of f, if an object of
-// typ with a value in every field shows one. A function that looks for certain values may
-// read fields without that. Its panics count as results.
+// typ with a value in every field, which is not being deleted, shows one; "something" if it
+// takes several. A function that looks for certain values may read fields without that. Its
+// panics count as results.
 func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 	result := func(d *Drops) (r any) {
 		defer func() {
@@ -19,13 +21,14 @@ func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 		}()
 		v := reflect.New(typ)
 		fill(v.Elem(), map[reflect.Type]bool{})
+		alive.Clear(v)
 		d.Clear(v)
 		return f(v.Interface())
 	}
 	whole := result(nil)
 	without := func(d *Drops) bool { return !reflect.DeepEqual(result(d), whole) }
-	if d == nil || !without(d) {
-		return ""
+	if d == nil || without(nil) || !without(d) {
+		return "" // a result that changes by itself says nothing
 	}
 	t, err := Of(typ)
 	if err != nil {
@@ -48,8 +51,10 @@ func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 		}
 		found, at, t = append(found, m.Name), inside, element(m.Type)
 	}
-	return strings.Join(found, ".")
+	return cmp.Or(strings.Join(found, "."), "something")
 }
+
+var alive = tree([]string{"metadata.deletionTimestamp"}, false)
 
 // only returns the set of what is dropped in the field that path leads to.
 func only(path []string, inside *Drops, whole bool) *Drops {
@@ -93,6 +98,14 @@ func fill(v reflect.Value, within map[reflect.Type]bool) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), within)
+	case reflect.Interface:
+		if one := reflect.ValueOf("1"); one.Type().Implements(v.Type()) {
+			v.Set(one)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), within)
+		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), within)

@@ -14,7 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -247,7 +250,7 @@ func keepsSome(t *testing.T, form string) {
 		"apply": func(obj client.Object) error { return r.Patch(ctx, obj, client.Apply, client.FieldOwner("o")) },
 	} {
 		var refused *ctrlruntime.NotWholeError
-		if err := write(obj); !errors.As(err, &refused) || refused.Key != keyed("a", "x") || refused.Kind.Kind != "ConfigMap" || !strings.HasPrefix(verb, refused.Verb) {
+		if err := write(obj); !errors.As(err, &refused) || refused.Key != keyed("a", "x") || refused.Kind.Kind != "ConfigMap" || !strings.HasPrefix(verb, refused.Verb) && refused.Verb != "patch" {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
@@ -264,6 +267,26 @@ func keepsSome(t *testing.T, form string) {
 			t.Error(err)
 		}
 	}
+	live := object(form, "a", "x")
+	raw, err := client.New(w.server.Config(), client.Options{Scheme: scheme.Scheme, Mapper: mapper()})
+	if err == nil {
+		err = raw.Get(ctx, keyed("a", "x"), live)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *ctrlruntime.NotWholeError
+	if err := r.Patch(ctx, obj.DeepCopyObject().(client.Object), client.MergeFrom(live)); !errors.As(err, &refused) {
+		t.Errorf("a patch of what a whole object has more: %v", err)
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if err := r.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner("o")); !errors.As(err, &refused) {
+			t.Errorf("an apply: %v", err)
+		}
+	}
+	if err := r.Patch(ctx, obj.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"l":"1"}}}`))); err != nil {
+		t.Errorf("a patch by its bytes: %v", err)
+	}
 	base := obj.DeepCopyObject().(client.Object)
 	obj.SetLabels(map[string]string{"l": "2"})
 	if err := r.Patch(ctx, obj, client.MergeFrom(base)); err != nil {
@@ -278,6 +301,48 @@ func keepsSome(t *testing.T, form string) {
 	}
 	if obj, held = read(form); held.Labels["l"] != "3" || held.Data["a"] != "b" || held.BinaryData != nil || !source.IsPartial(obj) {
 		t.Errorf("after own writes held is %+v", held)
+	}
+}
+
+// A transform may clear whatever it likes: what it gets in part is no more whole after it.
+func TestATransformMakesNothingLookWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(configMap("a", "other", nil))
+		c, end := w.run(wholeOptions().NewCache, cache.Options{DefaultTransform: func(obj any) (any, error) {
+			obj.(client.Object).SetSelfLink("")
+			return obj, nil
+		}})
+		defer end()
+		var list corev1.ConfigMapList
+		if err := c.List(context.Background(), &list); err != nil || len(list.Items) > 0 {
+			t.Errorf("%v, %v", list.Items, err)
+		}
+		cm := &corev1.ConfigMap{}
+		if err := c.Get(context.Background(), keyed("a", "other"), cm); err != nil || cm.Data["a"] != "b" {
+			t.Errorf("%v, %v", cm, err)
+		}
+	})
+}
+
+// The entry of metadata holds whichever form is asked for first.
+func TestAnEntryOfMetadataIsOfItsOwnInformer(t *testing.T) {
+	for _, forms := range [][]string{{"metadata", "typed"}, {"typed", "metadata"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			cm := configMap("a", "x", nil)
+			cm.Annotations = map[string]string{"an": "1"}
+			w.create(cm)
+			opts := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{configMapMetadata(): {Drop: []string{"metadata.annotations"}}}}
+			c, end := w.run(opts.NewCache, cache.Options{})
+			defer end()
+			for _, form := range forms {
+				obj := object(form, "", "")
+				if err := c.Get(context.Background(), keyed("a", "x"), obj); err != nil || (obj.GetAnnotations()["an"] != "") != (form == "typed") {
+					t.Errorf("%v, %s: %v, %v", forms, form, obj.GetAnnotations(), err)
+				}
+			}
+		})
 	}
 }
 
