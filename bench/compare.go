@@ -52,8 +52,8 @@ func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) 
 	return n, nil
 }
 
-// sameKind gives metadata the kind that got says: client-go's codec for it
-// clears that, kinglet does not. An object that is not whole says that as well.
+// sameKind gives metadata the kind that got has, which client-go's codec clears and
+// kinglet does not, and an object that is not whole its mark.
 func sameKind(want, got metav1.Object) {
 	if got != nil && source.IsPartial(got) {
 		want.SetSelfLink(got.GetSelfLink())

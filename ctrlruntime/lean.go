@@ -22,14 +22,14 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// ByObject says which fields are held of the objects of a kind: see source.Options for
-// Keep and Drop. Objects that lack more than managed fields cannot be written back: a
-// client of NewClient refuses it with a *NotWholeError.
+// ByObject selects the fields that a cache holds of the objects of a kind: see
+// source.Options for Keep and Drop. An object that lacks more than managed fields cannot be
+// written back: clients of NewClient refuse it with a *NotWholeError.
 type ByObject struct {
 	Keep, Drop []string
-	// Whole selects objects that are held whole, by their labels as the server has them,
-	// or by labels.Everything all. It does not limit what is watched. If nil and Keep is
-	// empty, all are.
+	// Whole selects the objects that are held whole, by the labels that the server has for
+	// them; labels.Everything selects all. It does not limit what is watched. If it is nil
+	// and Keep is empty, all are held whole.
 	//
 	// Without Keep only metadata is held of the others. Informers and reads of metadata
 	// have all objects, and the kind has one informer for both types, whichever is used
@@ -46,8 +46,7 @@ type lean struct {
 	form form
 }
 
-// hides reports whether of some objects only metadata is held, and they are shown as
-// nothing else.
+// hides reports whether some objects are held as metadata, and shown as nothing else.
 func (l *lean) hides() bool { return l != nil && l.Whole != nil && len(l.Keep) == 0 }
 
 // leanKinds returns the entries of Options.ByObject by kind.

@@ -51,9 +51,9 @@ type Options struct {
 	// and with the function, file and line that read it. If nil, a line is written to
 	// controller-runtime's log.
 	OnImplicit func(kind schema.GroupVersionKind, reader string)
-	// ByObject says of kinds which fields are held. The key's type is that of the objects
-	// as the program reads them; in other forms the kind is held as without an entry. A
-	// Transform is called with what is held.
+	// ByObject selects, by kind, the fields that are held. A key is an object of the type
+	// that the program reads: typed, unstructured or metadata. It does not affect the other
+	// forms of its kind. A Transform is called with what is held.
 	ByObject map[client.Object]ByObject
 	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
 	// cache.TransformStripManagedFields does, but without decoding them, and without

@@ -45,7 +45,7 @@ func formOf(obj runtime.Object) form {
 type storage struct {
 	gvk  schema.GroupVersionKind
 	form form
-	// lean says which fields are held; nil if all are.
+	// lean selects the fields that are held; nil means all.
 	lean     *lean
 	informer kingletcache.ScopedInformer
 	// ended is closed when the informer has ended.

@@ -17,9 +17,9 @@ import (
 type Drops struct {
 	// kids are sorted by name.
 	kids []drop
-	// others: so are the fields that kids do not name.
+	// others: fields that kids do not name are dropped as well.
 	others bool
-	// mark is set if these are of an object's metadata, which says that it is not whole.
+	// mark is set inside "metadata" if objects are to be marked as not whole.
 	mark *mark
 }
 

@@ -38,8 +38,8 @@ func within(path, other string) bool { return strings.HasPrefix(path+".", other+
 // managedFields may be missing when an object is written back: the server keeps them.
 const managedFields = "metadata.managedFields"
 
-// mark says of metadata that its object is not whole. Objects of one set of fields share it:
-// a program that writes to its annotations, which it must not, changes no others.
+// mark is the annotations of objects that are not whole. Objects of one plan share them, so
+// that a program which writes to them, as it must not, changes no objects of others.
 type mark struct {
 	typed   map[string]string
 	untyped map[string]any

@@ -346,7 +346,7 @@ func TestAnEntryOfMetadataIsOfItsOwnInformer(t *testing.T) {
 	}
 }
 
-// What is held as metadata takes as much memory as in an informer of metadata.
+// An object that is held as metadata takes about what it does in an informer of metadata.
 func TestWhatIsNotHeldWholeTakesTheMemoryOfMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
