@@ -40,8 +40,8 @@ func (c *compiler) plan(t *gotype.Type) *Plan {
 	}
 	p := &Plan{typ: t.Go, arrays: c.arrays, layouts: layouts{seed: maphash.MakeSeed()}}
 	c.plans[t] = p
-	if c.verdicts.In(t, nil).own {
-		p.own = ownCopy(t.Go)
+	if v := c.verdicts.In(t, nil); v.own {
+		p.own = v.call
 	} else {
 		p.root = c.shapes.To(t, nil)
 	}
@@ -56,7 +56,7 @@ func (c *compiler) shape(s *shape, t *gotype.Type) {
 			*c.arrays = append(*c.arrays, t.Go)
 		}
 	}
-	s.links = c.links(nil, t, 0)
+	s.links = c.links(make([]link, 0, c.verdicts.In(t, nil).links), t, 0)
 	s.counted = slices.ContainsFunc(s.links, func(l link) bool { return l.kind != call })
 }
 
@@ -67,7 +67,7 @@ func (c *compiler) links(to []link, t *gotype.Type, offset uintptr) []link {
 	case v.links == 0:
 		return to
 	case v.own:
-		return append(to, link{kind: call, offset: offset, call: ownCopy(t.Go)})
+		return append(to, link{kind: call, offset: offset, call: v.call})
 	case known[t.Go] != nil:
 		return append(to, link{kind: call, offset: offset, call: known[t.Go]})
 	}
@@ -114,8 +114,9 @@ type verdict struct {
 	// links is how many places of the value's own memory lead to something that has to be
 	// copied.
 	links int
-	// own: by the type's own method, which it has if hasOwn.
-	own, hasOwn bool
+	// call is the type's own method, nil if it has none. own: the value is copied by it.
+	call copyFunc
+	own  bool
 	// bad: not at all, and then nor is any of above, except by a method of their own.
 	bad   bool
 	above []*verdict
@@ -128,7 +129,7 @@ func (c *verdicts) reach(t *gotype.Type) {
 	for len(c.failed) > 0 {
 		v := c.failed[len(c.failed)-1]
 		c.failed = c.failed[:len(c.failed)-1]
-		if v.hasOwn {
+		if v.call != nil {
 			v.own = true
 			continue
 		}
@@ -150,9 +151,9 @@ func (c *verdicts) judge(v *verdict, t *gotype.Type) {
 	case known[t.Go] != nil:
 		v.links = 1
 	case copiesItself(t.Go):
-		v.links, v.hasOwn, ok = 1, ownCopy(t.Go) != nil, false
+		v.links, v.call, ok = 1, ownCopy(t.Go), false
 	case kind == reflect.Struct:
-		v.hasOwn = ownCopy(t.Go) != nil
+		v.call = ownCopy(t.Go)
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			in := needs(c.In(f.Type, nil))
@@ -160,7 +161,7 @@ func (c *verdicts) judge(v *verdict, t *gotype.Type) {
 			ok = ok && (in.links == 0 || f.Settable())
 		}
 		// Generated code calls a field's method, and assigns a field without one.
-		ok = ok && (v.links == 0 || v.hasOwn)
+		ok = ok && (v.links == 0 || v.call != nil)
 	case kind == reflect.Array:
 		// Elements that copy themselves may be without pointers, and so any number.
 		v.links = needs(c.In(t.Elem, nil)).links

@@ -138,44 +138,44 @@ func copiesItself(t reflect.Type) bool {
 	}
 	byPointer, copiesByPointer := methods(reflect.PointerTo(t))
 	// A method of the value is in the pointer's set too, as a wrapper in no file.
-	return into == nil && !generated(byPointer) || copies == nil && !generated(copiesByPointer)
+	return !into.IsValid() && !generated(byPointer) || !copies.IsValid() && !generated(copiesByPointer)
 }
 
-// methods returns a type's own DeepCopyInto and DeepCopy; nil for one that it does not
-// have, or that an embedded struct promotes.
-func methods(t reflect.Type) (into, copies *reflect.Method) {
+// methods returns a type's own DeepCopyInto and DeepCopy; no function for one that it does
+// not have, or that an embedded struct promotes.
+func methods(t reflect.Type) (into, copies reflect.Value) {
 	pointer := t
 	if t.Kind() != reflect.Pointer {
 		pointer = reflect.PointerTo(t)
 	}
 	if m, ok := t.MethodByName("DeepCopyInto"); ok && m.Type.NumIn() == 2 && m.Type.NumOut() == 0 && m.Type.In(1) == pointer {
-		into = &m
+		into = m.Func
 	}
 	if m, ok := t.MethodByName("DeepCopy"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 &&
 		(m.Type.Out(0) == pointer || m.Type.Out(0) == pointer.Elem()) {
-		copies = &m
+		copies = m.Func
 	}
 	return into, copies
 }
 
 // generated reports that a method is declared in a file of deepcopy-gen or
-// controller-gen, or that m is nil.
-func generated(m *reflect.Method) bool {
-	if m == nil {
+// controller-gen, or that there is none.
+func generated(method reflect.Value) bool {
+	if !method.IsValid() {
 		return true
 	}
-	file := gotype.FileOf(*m)
+	file := gotype.FileOf(method)
 	return strings.HasPrefix(file, "zz_generated") && strings.Contains(file, "deepcopy")
 }
 
 // ownCopy returns a type's DeepCopyInto as a function of addresses, or nil.
 func ownCopy(t reflect.Type) copyFunc {
 	into, _ := methods(reflect.PointerTo(t))
-	if into == nil {
+	if !into.IsValid() {
 		return nil
 	}
 	// The calling convention of two pointers does not depend on what they point to.
-	f := memory.DataOf(into.Func.Interface())
+	f := memory.DataOf(into.Interface())
 	call := *(*copyFunc)(unsafe.Pointer(&f))
 	if kind := t.Kind(); kind != reflect.Map && kind != reflect.Slice {
 		return call

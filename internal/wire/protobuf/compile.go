@@ -58,7 +58,7 @@ func Reads(typ reflect.Type) bool {
 // that the type has.
 func generated(typ reflect.Type) bool {
 	m, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
-	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(gotype.FileOf(m), ".pb.go")
+	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(gotype.FileOf(m.Func), ".pb.go")
 }
 
 // compiler makes messages.
