@@ -94,6 +94,9 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if want.selection != nil {
 		s.checkIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
 	}
+	if opts.Whole != nil {
+		s.reduce = want.selection.reduced
+	}
 	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
@@ -104,9 +107,10 @@ type lwSource[T any] struct {
 	want         expected
 	name         string
 	interception interception[T]
-	// whole returns Traits.Whole, and checkIndex is Traits.CheckIndex.
+	// whole returns Traits.Whole; checkIndex and reduce are Traits.CheckIndex and Reduce.
 	whole      func() bool
 	checkIndex func(index func(obj any) any) error
+	reduce     func(obj any) (any, error)
 }
 
 // String implements Source.
@@ -117,7 +121,7 @@ func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
 	t := Traits{
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
-		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex,
+		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 	}
 	t.Shared, t.Resource = s.interception.known()

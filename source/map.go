@@ -71,7 +71,7 @@ func (m *mapped[W, T]) String() string { return m.src.String() }
 func (m *mapped[W, T]) Traits() Traits {
 	t := m.src.Traits()
 	t.Shared = m.sharing
-	t.CheckIndex = nil // the transform may set what is left out
+	t.CheckIndex, t.Reduce = nil, nil // the transform may set what is left out
 	return t
 }
 

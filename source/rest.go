@@ -110,6 +110,9 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
 	s.whole = sync.OnceValue(s.opts.whole)
 	s.checkIndex = s.opts.IndexCheck(dec.codec.kind.new())
+	if opts.Whole != nil {
+		s.reduce = dec.codec.reduced
+	}
 	named := acceptHeader(client.Get())
 	if s.acceptList, err = dec.codec.kind.accept(named, false); err == nil {
 		s.acceptWatch, err = dec.codec.kind.accept(named, true)
@@ -131,9 +134,10 @@ type restSource[T any] struct {
 	opts    Options
 	name    string
 	dec     *decoder[T]
-	// whole returns Traits.Whole, and checkIndex is Traits.CheckIndex.
+	// whole returns Traits.Whole; checkIndex and reduce are Traits.CheckIndex and Reduce.
 	whole      func() bool
 	checkIndex func(index func(obj any) any) error
+	reduce     func(obj any) (any, error)
 	route      connection.Route
 	// acceptList and acceptWatch are the Accept headers of requests.
 	acceptList, acceptWatch string
@@ -144,7 +148,7 @@ func (s *restSource[T]) Traits() Traits {
 	return Traits{
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: s.dec.codec.sharing,
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
-		ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex,
+		ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
 	}
 }
 

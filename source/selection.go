@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/store"
@@ -121,4 +122,10 @@ func (s *selection) reduce(obj any) error {
 	}
 	drops.ClearObject(obj)
 	return nil
+}
+
+// reduced is Traits.Reduce.
+func (s *selection) reduced(obj any) (any, error) {
+	c := obj.(runtime.Object).DeepCopyObject()
+	return c, s.reduce(c)
 }

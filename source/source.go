@@ -56,7 +56,8 @@ type Traits struct {
 	// wraps another passes OnOpen on or clears this; otherwise the list would wait
 	// for the first event.
 	ReportsOpen bool
-	// ExactLists reports that List takes ListRequest.Exact.
+	// ExactLists reports that List takes ListRequest.Exact, and any call at any time and
+	// from any goroutine, beside others.
 	ExactLists bool
 	// Whole reports that objects leave the collection only by being deleted, since no
 	// selector depends on what an update changes.
@@ -70,6 +71,9 @@ type Traits struct {
 	// CheckIndex returns an error if an index reads what objects lack: see
 	// Options.IndexCheck. It may be nil.
 	CheckIndex func(index func(obj any) any) error
+	// Reduce returns a copy of an object without what Options leave out of it now. It is
+	// nil for a source without Options.Whole.
+	Reduce func(obj any) (any, error)
 	// Resource is what is listed and watched; empty if that is not known. Of closures
 	// it is that of their last request, if Intercept is set.
 	Resource schema.GroupVersionResource
@@ -96,8 +100,7 @@ type ListRequest[T any] struct {
 	Limit int64
 	// Exact asks for ResourceVersion, and no other (resourceVersionMatch=Exact). A
 	// server that no longer has it answers with 410. A source with Traits.ExactLists
-	// takes such a request, and the pages that continue it, at any time and from any
-	// goroutine, but one at a time. If it cannot send the objects that are stored
+	// takes such a request, and the pages that continue it. If it cannot send the objects that are stored
 	// (after a Map, which does not call its function), its items have Key, UID and
 	// ResourceVersion, and the zero T for Object.
 	Exact bool

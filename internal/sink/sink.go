@@ -169,6 +169,24 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 	}
 }
 
+// Substitute stores another form of the object under a key, unless the store holds another
+// state of it by now, or none. Handlers receive it as an update.
+func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, obj T) (done bool) {
+	s.opts.Detector.Entering(key, obj)
+	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
+		held, ok := s.opts.Store.Get(key)
+		if !ok || s.opts.UID(held) != s.opts.UID(obj) || s.opts.Version(held) != s.opts.Version(obj) {
+			return nil, ""
+		}
+		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Version(obj)}
+		changes, _ = s.opts.Store.Apply(store.Batch[T]{Scope: scope, Ops: []store.Op[T]{op}, Reason: store.Live, Reported: true}, nil)
+		done = len(changes) > 0
+		return changes, ""
+	})
+	s.opts.Detector.Settled()
+	return done
+}
+
 // Duplicates implements reflector.Comparing.
 func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
 

@@ -1,0 +1,193 @@
+// Package readthrough keeps objects that are read when somebody asks for them.
+package readthrough
+
+import (
+	"container/list"
+	"context"
+	"iter"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/footprint"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// State is a state of an object: its UID and resource version.
+type State struct {
+	UID     types.UID
+	Version string
+}
+
+// Options of a Cache. All are required.
+type Options[T any] struct {
+	// Bytes is the most that kept objects may take. The least recently used go first.
+	Bytes int64
+	// Read reads an object in a state, or a later one. It is called on a goroutine of its
+	// own; its context ends once nobody waits for it.
+	Read func(ctx context.Context, key store.Key, at State) (T, error)
+	// State returns the state of an object.
+	State func(T) State
+}
+
+// Cache keeps objects that were read. Make one with New. It is safe for concurrent use.
+type Cache[T any] struct {
+	opts Options[T]
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+
+	kept map[store.Key]*list.Element
+	// used has an *entry for each kept object, the most recently used first.
+	used  list.List
+	stats Stats
+	reads map[wanted]*reading[T]
+}
+
+// Stats are a Cache's. Hits and Misses count calls of Get: those that returned an object at
+// once, and those that waited.
+type Stats struct {
+	Objects      int
+	Bytes        int64
+	Hits, Misses uint64
+}
+
+type entry[T any] struct {
+	key    store.Key
+	object T
+	state  State
+	bytes  int64
+}
+
+type wanted struct {
+	key store.Key
+	at  State
+}
+
+// reading is a call of Read that is under way.
+type reading[T any] struct {
+	waiting int // guarded by Cache.mu
+	cancel  context.CancelFunc
+	// done is closed once object and err are set.
+	done   chan struct{}
+	object T
+	err    error
+}
+
+// New returns an empty Cache.
+func New[T any](opts Options[T]) *Cache[T] {
+	return &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+}
+
+// Get returns the object that is kept in a state. If it is not, Get waits until it has been
+// read, or ctx ends. Calls for one state share a read, and its error. An object without a
+// version is not kept.
+func (c *Cache[T]) Get(ctx context.Context, key store.Key, at State) (T, error) {
+	c.mu.Lock()
+	if e := c.kept[key]; e != nil {
+		if kept := e.Value.(*entry[T]); kept.state == at {
+			c.used.MoveToFront(e)
+			c.stats.Hits++
+			c.mu.Unlock()
+			return kept.object, nil
+		}
+	}
+	c.stats.Misses++
+	want := wanted{key, at}
+	r := c.reads[want]
+	if r == nil {
+		r = c.beginLocked(context.WithoutCancel(ctx), want)
+	}
+	r.waiting++
+	c.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.object, r.err
+	case <-ctx.Done():
+		c.leave(want, r)
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// beginLocked begins to read.
+func (c *Cache[T]) beginLocked(ctx context.Context, want wanted) *reading[T] {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reading[T]{cancel: cancel, done: make(chan struct{})}
+	c.reads[want] = r
+	go func() {
+		defer cancel()
+		r.object, r.err = c.opts.Read(ctx, want.key, want.at)
+		if r.err == nil {
+			c.keep(want.key, r.object)
+		}
+		c.over(want, r)
+		close(r.done)
+	}()
+	return r
+}
+
+// over makes the next call for what was wanted begin another read.
+func (c *Cache[T]) over(want wanted, r *reading[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reads[want] == r {
+		delete(c.reads, want)
+	}
+}
+
+func (c *Cache[T]) leave(want wanted, r *reading[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.waiting--; r.waiting == 0 {
+		r.cancel()
+		if c.reads[want] == r {
+			delete(c.reads, want)
+		}
+	}
+}
+
+// keep keeps an object that fits.
+func (c *Cache[T]) keep(key store.Key, obj T) {
+	state := c.opts.State(obj)
+	var only iter.Seq[T] = func(yield func(T) bool) { yield(obj) }
+	bytes := footprint.Of(1, only, nil).Bytes
+	if state.Version == "" || bytes > c.opts.Bytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetLocked(key)
+	for c.stats.Bytes+bytes > c.opts.Bytes {
+		c.forgetLocked(c.used.Back().Value.(*entry[T]).key)
+	}
+	c.kept[key] = c.used.PushFront(&entry[T]{key, obj, state, bytes})
+	c.stats.Objects++
+	c.stats.Bytes += bytes
+}
+
+// Forget removes an object, unless it is in the given state.
+func (c *Cache[T]) Forget(key store.Key, but State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.kept[key]; e != nil && e.Value.(*entry[T]).state != but {
+		c.forgetLocked(key)
+	}
+}
+
+func (c *Cache[T]) forgetLocked(key store.Key) {
+	e := c.kept[key]
+	if e == nil {
+		return
+	}
+	delete(c.kept, key)
+	c.stats.Objects--
+	c.stats.Bytes -= c.used.Remove(e).(*entry[T]).bytes
+}
+
+// Stats returns what is kept, and what was asked for.
+func (c *Cache[T]) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}

@@ -1,0 +1,444 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
+)
+
+var configMapGVR = corev1.SchemeGroupVersion.WithResource("configmaps")
+
+// demand is a server of config maps, inside a bubble, and an informer on demand of them.
+type demand[T metav1.Object] struct {
+	*kinglet.OnDemand[T]
+	t       *testing.T
+	storage *apiserver.Storage
+	// reads counts lists of one object. fault, if it is set, is what they meet.
+	reads atomic.Int64
+	fault atomic.Pointer[apiserver.Fault]
+	told  *history.History
+	stop  func()
+	mu    sync.Mutex
+	errs  []error
+}
+
+// opener makes the sources of T.
+type opener[T metav1.Object] func(cfg *rest.Config, o source.Options) (source.Source[T], error)
+
+// openers are those of config maps, by name.
+func openers() map[string]opener[*corev1.ConfigMap] {
+	closures := func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+		maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("")
+		o.Intercept = true
+		return source.FromListerWatcher[*corev1.ConfigMap](listWatch(maps.List, maps.Watch), o)
+	}
+	return map[string]opener[*corev1.ConfigMap]{
+		"protobuf": fromConfig[*corev1.ConfigMap],
+		"JSON": func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			cfg.AcceptContentTypes = runtime.ContentTypeJSON
+			return fromConfig[*corev1.ConfigMap](cfg, o)
+		},
+		"closures": closures,
+		"intercepted": func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			cfg.Wrap(source.WrapTransport)
+			return closures(cfg, o)
+		},
+	}
+}
+
+func fromConfig[T metav1.Object](cfg *rest.Config, o source.Options) (source.Source[T], error) {
+	return source.FromConfig[T](cfg, configMapGVR, o)
+}
+
+func untypedClosures(cfg *rest.Config, o source.Options) (source.Source[*unstructured.Unstructured], error) {
+	r := dynamic.NewForConfigOrDie(cfg).Resource(configMapGVR)
+	o.Example = &unstructured.Unstructured{}
+	return source.FromListerWatcher[*unstructured.Unstructured](listWatch(r.List, r.Watch), o)
+}
+
+func newDemand[T metav1.Object](t *testing.T, open opener[T], bytes int64, names ...string) *demand[T] {
+	t.Helper()
+	d := &demand[T]{t: t, storage: apiserver.NewStorage(apiserver.ConfigMaps), told: history.New("on demand")}
+	for _, name := range names {
+		must(d.storage.Create(configMap(name, "1")))
+	}
+	server := apiserver.New(d.storage, apiserver.Options{Inject: func(r *apiserver.Request) *apiserver.Fault {
+		if r.Verb != "list" || !strings.Contains(r.Options.FieldSelector, "metadata.name=") {
+			return nil
+		}
+		d.reads.Add(1)
+		return d.fault.Load()
+	}})
+	t.Cleanup(server.Close)
+	var err error
+	d.OnDemand, err = kinglet.NewOnDemand(func(o source.Options) (source.Source[T], error) {
+		cfg := server.Config()
+		cfg.QPS = -1
+		return open(cfg, o)
+	}, kinglet.OnDemandOptions[T]{Bytes: bytes, Options: kinglet.Options[T]{OnError: func(err error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.errs = append(d.errs, err)
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(d.AddHandler(history.Typed[T]{History: d.told}, kinglet.HandlerOptions{}))
+	return d
+}
+
+func (d *demand[T]) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	d.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			d.t.Error(err)
+		}
+	})
+	synctest.Wait()
+}
+
+func configMap(name, data string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"data": data}},
+		Data:       map[string]string{"data": data},
+	}
+}
+
+func mapKey(name string) kinglet.Key { return kinglet.Key{Namespace: "ns", Name: name} }
+
+// dataOf returns what secret put into an object; empty if that is not whole.
+func dataOf(obj any) string {
+	switch obj := obj.(type) {
+	case *corev1.ConfigMap:
+		return obj.Data["data"]
+	case *unstructured.Unstructured:
+		data, _, _ := unstructured.NestedString(obj.Object, "data", "data")
+		return data
+	}
+	panic(fmt.Sprintf("a %T", obj))
+}
+
+func TestGetReadsAnObjectWholeOncePerVersion(t *testing.T) {
+	for name, open := range openers() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDemand(t, open, 0, "a", "b")
+				d.run()
+				held, ok := d.Store().Get(mapKey("a"))
+				if !ok || !source.IsPartial(held) || dataOf(held) != "" {
+					t.Fatalf("the store has %v", held)
+				}
+				d.expect("a", "1", 1)
+				d.expect("a", "1", 1)
+				must(d.storage.Update(configMap("a", "2")))
+				synctest.Wait()
+				d.expect("a", "2", 2)
+				d.expect("b", "1", 3)
+				d.expect("a", "2", 3)
+				must(d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: "a"}, nil))
+				synctest.Wait()
+				if _, err := d.Get(t.Context(), mapKey("a")); !apierrors.IsNotFound(err) {
+					t.Errorf("an object that is gone: %v", err)
+				}
+				if s := d.OnDemandStats(); s.Objects != 1 || s.Hits != 2 || s.Misses != 3 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// expect gets an object, and expects so many requests to have been made by then.
+func (d *demand[T]) expect(name, data string, reads int64) {
+	d.t.Helper()
+	obj, err := d.Get(d.t.Context(), mapKey(name))
+	if err != nil || dataOf(obj) != data || source.IsPartial(obj) {
+		d.t.Errorf("Get %s: %v, %v; want data %q", name, obj, err, data)
+	}
+	if n := d.reads.Load(); n != reads {
+		d.t.Errorf("after Get %s there were %d requests, want %d", name, n, reads)
+	}
+}
+
+func TestManyCallersOfOneKeyShareARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d.run()
+		d.fault.Store(&apiserver.Fault{Delay: time.Second})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		leaves := errors.New("it leaves")
+		left := make(chan error)
+		go func() {
+			_, err := d.Get(ctx, mapKey("a"))
+			left <- err
+		}()
+		synctest.Wait()
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() { d.expect("a", "1", 1) })
+		}
+		synctest.Wait()
+		// The caller that began the request leaves, and the others have their answer.
+		cancel(leaves)
+		if err := <-left; err != leaves {
+			t.Errorf("a caller that left: %v", err)
+		}
+		calls.Wait()
+		// A request that nobody waits for ends.
+		must(d.storage.Update(configMap("a", "2")))
+		synctest.Wait()
+		ctx, cancelAll := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancelAll()
+		if _, err := d.Get(ctx, mapKey("a")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after its deadline: %v", err)
+		}
+		d.fault.Store(nil)
+		d.expect("a", "2", 3)
+	})
+}
+
+func TestGetSaysWhyAnObjectCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d.run()
+		d.fault.Store(&apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))})
+		if _, err := d.Get(t.Context(), mapKey("a")); !apierrors.IsForbidden(err) {
+			t.Errorf("a request that is refused: %v", err)
+		}
+		d.fault.Store(&apiserver.Fault{Damage: func(types.NamespacedName) bool { return true }})
+		var item *source.ItemError
+		if _, err := d.Get(t.Context(), mapKey("a")); !errors.As(err, &item) {
+			t.Errorf("an object that does not decode: %v", err)
+		}
+		d.fault.Store(nil)
+		d.expect("a", "1", 3)
+	})
+}
+
+func TestHeldObjectsAreWholeForHandlersUntilTheyAreReleased(t *testing.T) {
+	for name, open := range openers() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDemand(t, open, 0, "a", "b", "c")
+				var mu sync.Mutex
+				var told []string
+				must(d.AddHandler(kinglet.HandlerFunc[*corev1.ConfigMap](func(_ context.Context, changes []kinglet.Change[*corev1.ConfigMap]) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, c := range changes {
+						if c.Type != kinglet.Deleted {
+							told = append(told, fmt.Sprintf("%s %s %q", c.Type, c.Key.Name, dataOf(c.New)))
+						}
+					}
+				}), kinglet.HandlerOptions{EveryVersion: true, Bound: 1000}))
+				expect := func(want ...string) {
+					t.Helper()
+					synctest.Wait()
+					mu.Lock()
+					defer mu.Unlock()
+					if !reflect.DeepEqual(told, want) {
+						t.Errorf("told %q, want %q", told, want)
+					}
+					told = nil
+				}
+				d.Hold(mapKey("a"), mapKey("d"))
+				d.run()
+				expect(`Added a "1"`, `Added b ""`, `Added c ""`)
+				d.Hold(mapKey("b"))
+				expect(`Updated b "1"`)
+				d.expect("b", "1", 1)
+				must(d.storage.Update(configMap("a", "2")))
+				must(d.storage.Update(configMap("b", "2")))
+				must(d.storage.Update(configMap("c", "2")))
+				must(d.storage.Create(configMap("d", "1")))
+				expect(`Updated a "2"`, `Updated b "2"`, `Updated c ""`, `Added d "1"`)
+				d.Release(mapKey("a"), mapKey("e"))
+				expect(`Updated a ""`)
+				must(d.storage.Update(configMap("a", "3")))
+				expect(`Updated a ""`)
+				d.expect("a", "3", 2)
+				d.expect("d", "1", 2)
+			})
+		})
+	}
+}
+
+// between calls decoded once events have been decoded, before they are stored.
+type between struct {
+	source.Source[*corev1.ConfigMap]
+	decoded *func()
+}
+
+func (b between) Watch(ctx context.Context, req source.WatchRequest[*corev1.ConfigMap], yield func([]source.Event[*corev1.ConfigMap]) error) error {
+	return b.Source.Watch(ctx, req, func(events []source.Event[*corev1.ConfigMap]) error {
+		(*b.decoded)()
+		return yield(events)
+	})
+}
+
+func TestAnObjectThatIsHeldOrReleasedAfterItWasDecodedHasTheRightForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		decoded := func() {}
+		d := newDemand(t, func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			src, err := fromConfig[*corev1.ConfigMap](cfg, o)
+			return between{src, &decoded}, err
+		}, 0, "a")
+		d.run()
+		for i, hold := range []bool{true, false, true} {
+			decoded = func() {
+				if hold {
+					d.Hold(mapKey("a"))
+				} else {
+					d.Release(mapKey("a"))
+				}
+				time.Sleep(time.Second) // until it has been looked at, in vain
+			}
+			must(d.storage.Update(configMap("a", fmt.Sprint(i))))
+			time.Sleep(2 * time.Second)
+			if obj, _ := d.Store().Get(mapKey("a")); source.IsPartial(obj) == hold {
+				t.Errorf("held %v: the store has %v", hold, obj)
+			}
+		}
+	})
+}
+
+func TestAHeldObjectThatCannotBeReadIsReadLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d.run()
+		d.fault.Store(&apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))})
+		d.Hold(mapKey("a"))
+		time.Sleep(10 * time.Second)
+		d.mu.Lock()
+		if len(d.errs) != 4 || !apierrors.IsForbidden(d.errs[0]) || !strings.Contains(d.errs[0].Error(), "ns/a is held") {
+			t.Errorf("reported %v", d.errs)
+		}
+		d.mu.Unlock()
+		d.fault.Store(nil)
+		time.Sleep(30 * time.Second)
+		if obj, _ := d.Store().Get(mapKey("a")); dataOf(obj) != "1" {
+			t.Errorf("the store has %v", obj)
+		}
+	})
+}
+
+// Writes by others, reads, holds and releases at random: once all is quiet, what is held is
+// whole, everything else is metadata, and Get returns what the server has.
+func TestWhateverIsHeldGetReturnsWhatTheServerHas(t *testing.T) {
+	for name, open := range openers() {
+		t.Run(name, func(t *testing.T) { wheneverQuiet(t, open) })
+	}
+	t.Run("unstructured", func(t *testing.T) { wheneverQuiet(t, fromConfig[*unstructured.Unstructured]) })
+	t.Run("unstructured closures", func(t *testing.T) { wheneverQuiet(t, untypedClosures) })
+}
+
+func wheneverQuiet[T metav1.Object](t *testing.T, open opener[T]) {
+	for seed := range uint64(testkit.Trials(24)) {
+		r := rand.New(rand.NewPCG(seed, 27))
+		synctest.Test(t, func(t *testing.T) {
+			names := []string{"a", "b", "c", "d", "e", "f"}
+			const bytes = 4000
+			d := newDemand(t, open, bytes, names[:3]...)
+			held := map[string]bool{}
+			hold := func() {
+				name := names[r.IntN(len(names))]
+				if held[name] = r.IntN(2) == 0; held[name] {
+					d.Hold(mapKey(name))
+				} else {
+					d.Release(mapKey(name))
+				}
+			}
+			for range r.IntN(4) {
+				hold()
+			}
+			d.run()
+			var gets sync.WaitGroup
+			for step := range 120 {
+				switch name, data := names[r.IntN(len(names))], fmt.Sprint(step); r.IntN(8) {
+				case 0, 1:
+					_, _ = d.storage.Create(configMap(name, data))
+				case 2, 3:
+					_, _ = d.storage.Update(configMap(name, data))
+				case 4:
+					_, _ = d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name}, nil)
+				case 5:
+					hold()
+				case 6:
+					gets.Go(func() {
+						if obj, err := d.Get(t.Context(), mapKey(name)); err == nil && source.IsPartial(obj) {
+							t.Errorf("Get returned %v", obj)
+						} else if err != nil && !apierrors.IsNotFound(err) {
+							t.Error(err)
+						}
+					})
+				default:
+					d.compare(names, held, bytes)
+				}
+			}
+			gets.Wait()
+			d.compare(names, held, bytes)
+			if wrong := d.told.Wrong(); len(wrong) > 0 {
+				t.Error(wrong)
+			}
+			if t.Failed() {
+				t.Fatal("seed", seed)
+			}
+		})
+	}
+}
+
+// compare waits until all is quiet, and compares with the server.
+func (d *demand[T]) compare(names []string, held map[string]bool, bytes int64) {
+	d.t.Helper()
+	synctest.Wait()
+	state, _ := d.storage.List(corev1.Resource("configmaps"))
+	server := map[string]*corev1.ConfigMap{}
+	for _, obj := range state {
+		server[obj.(*corev1.ConfigMap).Name] = obj.(*corev1.ConfigMap)
+	}
+	for _, name := range names {
+		want := server[name]
+		stored, ok := d.Store().Get(mapKey(name))
+		got, err := d.Get(d.t.Context(), mapKey(name))
+		switch {
+		case want == nil && (ok || !apierrors.IsNotFound(err)):
+			d.t.Errorf("%s is gone; the store has %v, Get %v, %v", name, stored, got, err)
+		case want == nil:
+		case err != nil || dataOf(got) != dataOf(want) || got.GetResourceVersion() != want.ResourceVersion:
+			d.t.Errorf("Get %s: %v, %v; want %v", name, got, err, want)
+		case stored.GetResourceVersion() != want.ResourceVersion || source.IsPartial(stored) == held[name]:
+			d.t.Errorf("held %v: the store has %v; the server %v", held[name], stored, want)
+		}
+	}
+	if s := d.OnDemandStats(); s.Bytes > bytes || (s.Bytes == 0) != (s.Objects == 0) {
+		d.t.Errorf("kept: %+v", s)
+	}
+}
+
