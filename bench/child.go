@@ -161,6 +161,14 @@ func serveChild(ctx context.Context, kind string, in io.Reader, out io.Writer) e
 		go untilInputEnds()
 		return serveLagging(ctx, out)
 	}
+	if kind == "secrets" {
+		var n int
+		if err := dec.Decode(&n); err != nil {
+			return fmt.Errorf("the number of secrets cannot be read: %w", err)
+		}
+		go untilInputEnds()
+		return serveSecrets(ctx, n, out)
+	}
 	var opts pods.Options
 	if err := dec.Decode(&opts); err != nil {
 		return fmt.Errorf("the pods cannot be read: %w", err)
