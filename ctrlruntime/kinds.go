@@ -11,7 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kinglet-go/kinglet/internal/readthrough"
 )
 
 // kind is the objects of a Kubernetes kind in the form in which a program asks for
@@ -22,6 +25,8 @@ type kind struct {
 	apiVersion   string
 	example      runtime.Object
 	kindInformer *kindInformer
+	// demand is what Get reads from the server and keeps; nil if it keeps nothing.
+	demand *readthrough.Cache[client.Object]
 
 	// removed is guarded by Cache.mu.
 	removed bool
@@ -100,6 +105,7 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 		}
 	}
 	k = &kind{storage: host, apiVersion: gvk.GroupVersion().String(), example: example, kindInformer: newKindInformer(host, f)}
+	k.demand = c.onDemand(k)
 	host.kinds++
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)

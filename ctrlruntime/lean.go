@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
+	"github.com/kinglet-go/kinglet/internal/readthrough"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -36,8 +36,13 @@ type ByObject struct {
 	// first. Informers and lists of the whole type have the objects that match: one that
 	// no longer matches is deleted for handlers. With RefuseImplicit, a list that selects
 	// others too fails with a *PartialError. A Get of another object reads it from the
-	// server.
+	// server: see OnDemand.
 	Whole labels.Selector
+	// OnDemand is how many bytes the objects may take that Get has read from the server
+	// and keeps, each as long as its metadata has the version that was read; 0 keeps none.
+	// The least recently used are forgotten first. Calls that wait for one object share a
+	// request. It needs Whole without Keep; labels.Nothing holds only metadata.
+	OnDemand int64
 }
 
 // lean is an entry of Options.ByObject.
@@ -63,6 +68,8 @@ func (o Options) leanKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]
 			errs = append(errs, fmt.Errorf("option ByObject: two entries are of kind %s", gvk))
 		case l.hides() && len(l.Drop) > 0:
 			errs = append(errs, fmt.Errorf("option ByObject: %s has Whole and Drop: say by Keep what is held of the other objects", gvk))
+		case l.OnDemand < 0 || l.OnDemand > 0 && !l.hides():
+			errs = append(errs, fmt.Errorf("option ByObject: %s has OnDemand %d, which needs Whole without Keep, and must not be negative", gvk, l.OnDemand))
 		case l.form == metadataOnly && l.Whole != nil:
 			errs = append(errs, fmt.Errorf("option ByObject: %s is named by its metadata: name it by the type in which whole objects are held", gvk))
 		}
@@ -196,33 +203,74 @@ func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n 
 	return n
 }
 
-// readLive gets an object of which only metadata is held from the server, with
-// apiVersion and kind, and applies the Transform of its namespace.
-func (c *Cache) readLive(ctx context.Context, k *kind, key client.ObjectKey, out client.Object) error {
+// onDemand returns the cache of what Get reads of a kind; nil if it keeps nothing.
+func (c *Cache) onDemand(k *kind) *readthrough.Cache[client.Object] {
+	if k.lean == nil || k.lean.OnDemand == 0 {
+		return nil
+	}
+	return readthrough.New(readthrough.Options[client.Object]{
+		Bytes: k.lean.OnDemand,
+		Read: func(ctx context.Context, key kinglet.Key, _ readthrough.State) (client.Object, error) {
+			return c.live(ctx, k, key)
+		},
+		State: stateOf,
+	})
+}
+
+func stateOf(obj client.Object) readthrough.State {
+	return readthrough.State{UID: obj.GetUID(), Version: obj.GetResourceVersion()}
+}
+
+// getLive gets an object of which only metadata is held.
+func (c *Cache) getLive(ctx context.Context, k *kind, held any, out client.Object, asked *bool) error {
+	metadata, ok := held.(client.Object)
+	if !ok {
+		return fmt.Errorf("cache contained %T, which is not an Object", held)
+	}
+	key := kinglet.Key{Namespace: metadata.GetNamespace(), Name: metadata.GetName()}
+	var obj client.Object
+	var err error
+	if k.demand != nil {
+		obj, err = k.demand.Get(ctx, key, stateOf(metadata))
+	} else {
+		obj, err = c.live(ctx, k, key)
+		asked = new(true) // nobody else has it
+	}
+	if err != nil {
+		return err
+	}
+	f := filling{kind: k, asked: asked}
+	return f.object(out, obj, key.Namespace)
+}
+
+// live gets an object from the server, with apiVersion and kind, and applies the Transform
+// of its namespace.
+func (c *Cache) live(ctx context.Context, k *kind, key kinglet.Key) (client.Object, error) {
 	_, config, known := k.settings(key.Namespace)
 	lists := k.lists.Load()
 	req := lists.client.Get().Resource(lists.resource).Name(key.Name)
 	if key.Namespace != metav1.NamespaceAll {
 		req = req.Namespace(key.Namespace)
 	}
-	into := reflect.New(reflect.TypeOf(out).Elem()).Interface().(client.Object)
+	into := reflect.New(reflect.TypeOf(k.example).Elem()).Interface().(client.Object)
 	if err := req.Do(ctx).Into(into); err != nil {
-		return err
+		return nil, err
 	}
-	var transform toolscache.TransformFunc
-	if known {
-		transform = c.transform(config)
+	into.GetObjectKind().SetGroupVersionKind(k.gvk)
+	if !known {
+		return into, nil
 	}
-	if transform != nil {
-		changed, err := transform(into)
-		if err != nil {
-			return fmt.Errorf("transform of %s %s: %w", k.gvk, key, err)
-		}
-		if into, _ = changed.(client.Object); reflect.TypeOf(into) != reflect.TypeOf(out) {
-			return fmt.Errorf("the transform of %s %s made a %T of a %T", k.gvk, key, changed, out)
-		}
+	transform := c.transform(config)
+	if transform == nil {
+		return into, nil
 	}
-	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(into).Elem())
-	out.GetObjectKind().SetGroupVersionKind(k.gvk)
-	return nil
+	changed, err := transform(into)
+	if err != nil {
+		return nil, fmt.Errorf("transform of %s %s: %w", k.gvk, key, err)
+	}
+	obj, _ := changed.(client.Object)
+	if reflect.TypeOf(changed) != reflect.TypeOf(into) {
+		return nil, fmt.Errorf("the transform of %s %s made a %T of a %T", k.gvk, key, changed, into)
+	}
+	return obj, nil
 }

@@ -65,8 +65,9 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	if obj, ok = k.kindInformer.converted(obj); !ok {
-		return c.readLive(ctx, k, key, out)
+	held := obj
+	if obj, ok = k.kindInformer.converted(held); !ok {
+		return c.getLive(ctx, k, held, out, get.UnsafeDisableDeepCopy)
 	}
 	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
 	return f.object(out, obj, key.Namespace)

@@ -441,4 +441,3 @@ func (d *demand[T]) compare(names []string, held map[string]bool, bytes int64) {
 		d.t.Errorf("kept: %+v", s)
 	}
 }
-

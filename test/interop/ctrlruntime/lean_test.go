@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +33,67 @@ var mine = labels.SelectorFromSet(labels.Set{"mine": "yes"})
 
 func wholeOptions() ctrlruntime.Options {
 	return ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: mine}}}
+}
+
+func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	for name, example := range map[string]client.Object{"typed": &corev1.ConfigMap{}, "unstructured": u} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.create(configMap("a", "one", nil), configMap("a", "two", nil))
+				opts := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{example: {Whole: labels.Nothing(), OnDemand: 1 << 20}}}
+				c, end := w.run(opts.NewCache, cache.Options{})
+				defer end()
+				expect := func(name, data string, gets int) {
+					t.Helper()
+					into := example.DeepCopyObject().(client.Object)
+					if err := c.Get(context.Background(), keyed("a", name), into); err != nil {
+						t.Fatal(err)
+					}
+					cm := &corev1.ConfigMap{}
+					if u, ok := into.(*unstructured.Unstructured); !ok {
+						cm = into.(*corev1.ConfigMap)
+					} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, cm); err != nil {
+						t.Fatal(err)
+					} else {
+						u.Object["data"].(map[string]any)["a"] = "written to"
+					}
+					if cm.Data["a"] != data || cm.Kind != "ConfigMap" || source.IsPartial(cm) {
+						t.Errorf("Get %s: %v, want data %q", name, cm, data)
+					}
+					cm.Data["a"] = "written to"
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					if w.gets != gets {
+						t.Errorf("after Get %s the server was asked %d times, want %d", name, w.gets, gets)
+					}
+				}
+				expect("one", "b", 1)
+				expect("one", "b", 1)
+				expect("two", "b", 2)
+				changed := configMap("a", "one", nil)
+				changed.Data["a"] = "c"
+				w.update(changed)
+				synctest.Wait()
+				expect("one", "c", 3)
+				expect("one", "c", 3)
+				expect("two", "b", 3)
+			})
+		})
+	}
+}
+
+func TestOnDemandNeedsMetadataToReadBy(t *testing.T) {
+	for name, by := range map[string]ctrlruntime.ByObject{
+		"everything whole": {OnDemand: 1}, "some fields": {Keep: []string{"data"}, Whole: mine, OnDemand: 1}, "negative": {Whole: mine, OnDemand: -1},
+	} {
+		_, err := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: by}}.NewCache(&rest.Config{}, cache.Options{})
+		if err == nil || !strings.Contains(err.Error(), "OnDemand") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func configMapMetadata() client.Object {
