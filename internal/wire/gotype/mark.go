@@ -20,6 +20,11 @@ var always = []string{
 	"metadata.finalizers", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds",
 }
 
+// Always reports whether a path leads to, or into, what cannot be dropped.
+func Always(path string) bool {
+	return slices.ContainsFunc(always, func(a string) bool { return within(path, a) })
+}
+
 // refuseAlways returns a *PathError for a path that leads to, or into, what cannot be
 // dropped.
 func refuseAlways(typ reflect.Type, paths []string) error {

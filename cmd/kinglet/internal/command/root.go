@@ -67,7 +67,7 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 		return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 	})
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newWatch(streams), &cobra.Command{
+	root.AddCommand(newWatch(streams), newFields(streams), &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads"
+)
+
+func newFields(streams Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "fields PACKAGE…",
+		Short: "Print which fields of Kubernetes objects Go packages read",
+		Long: `Print the fields that Go packages read, by kind of object, as the option Keep of
+an informer's source takes them. Fields that are only written are left out, and
+so are those that every informer keeps, such as labels.
+
+A field counts as read of every kind that leads to it. An object that is passed
+to other packages may be read there: such places are listed for you to look at,
+and so should you at objects that the program keeps as interfaces.`,
+		Example: "  kinglet fields ./...",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("no packages; to look at all of a module: kinglet fields ./...")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kinds, err := fieldreads.Of(cmd.Context(), fieldreads.Options{Patterns: args})
+			if err != nil {
+				return err
+			}
+			if len(kinds) == 0 {
+				fmt.Fprintln(streams.Err, "no field of a Kubernetes object is read, beside those that every informer keeps")
+			}
+			return printFields(streams.Out, kinds)
+		},
+	}
+}
+
+func printFields(w io.Writer, kinds []fieldreads.Kind) error {
+	var b strings.Builder
+	for i, k := range kinds {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "// %s.%s\n", k.Package, k.Name)
+		for _, e := range k.Escapes {
+			fmt.Fprintf(&b, "// passed to %s at %s:%d\n", e.To, relative(e.Position.Filename), e.Position.Line)
+		}
+		b.WriteString("Keep: []string{")
+		for _, p := range k.Paths {
+			fmt.Fprintf(&b, "\n\t%q,", p)
+		}
+		if len(k.Paths) > 0 {
+			b.WriteByte('\n')
+		} else {
+			b.WriteString(`"metadata"`)
+		}
+		b.WriteString("},\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// relative returns a file's name from the working directory, if the file is below it.
+func relative(file string) string {
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return file
+	}
+	short, err := filepath.Rel(dir, file)
+	if err != nil || strings.HasPrefix(short, "..") {
+		return path.Base(filepath.ToSlash(file))
+	}
+	return short
+}
