@@ -2,6 +2,7 @@ package kinglet
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -172,7 +173,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// An informer that was added since the request was sent may have listed before the
 	// write.
 	informers := t.own.wrote(w.resource.GroupResource())
-	if len(informers) == 0 || resp.Header.Get("Content-Encoding") != "" {
+	if len(informers) == 0 {
 		return resp, nil
 	}
 	body, err := io.ReadAll(resp.Body)
@@ -189,14 +190,35 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.MultiReader(bytes.NewReader(body), failingReader{err}), rest}
 		return resp, nil
 	}
+	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
 	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
 	for _, i := range informers {
 		w.otherVersion = w.resource.Version != i.version
-		if err := i.informer.answered(&w, body, list); err != nil {
+		err := unread
+		if err == nil {
+			err = i.informer.answered(&w, plain, list)
+		}
+		if err != nil {
 			i.informer.report(err)
 		}
 	}
 	return resp, nil
+}
+
+// decompressed returns a body without its encoding, which net/http leaves on an answer if
+// a wrapper has asked for compression itself.
+func decompressed(body []byte, encoding string) ([]byte, error) {
+	switch encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err == nil {
+			body, err = io.ReadAll(z)
+		}
+		return body, err
+	}
+	return nil, fmt.Errorf("own writes: the answer to one is encoded as %q, and reads may be older than it", encoding)
 }
 
 // list requests the metadata of what a request deleted from, without its selectors.
@@ -205,6 +227,7 @@ func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, er
 		req := deletion.Clone(deletion.Context())
 		req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
 		req.Header.Del("Content-Type")
+		req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it
 		req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 		req.URL.RawQuery = url.Values{"limit": {"500"}, "continue": {next}}.Encode()
 		resp, err := t.next.RoundTrip(req)
