@@ -35,9 +35,12 @@ import (
 //
 // Some answers do not tell what the informer will have: metadata alone for an informer of
 // whole objects, protobuf for one of unstructured objects, another API version of the
-// resource, the answer to a scale, a field selector that depends on what the object does
-// not have, and the deletion of a collection. [Informer.AwaitOwnWrites] then waits until
-// the watch has shown the write.
+// resource, events of the other group, the answer to a scale, a field selector that depends
+// on what the object does not have, and the deletion of a collection.
+// [Informer.AwaitOwnWrites] then waits until the watch has shown the write.
+//
+// Two resources that an aggregated server makes of the same objects, such as OpenShift's
+// projects and namespaces, are two: writes to one are not recorded for the other.
 //
 // An informer, or a source, that begins within two minutes after a write to its resource
 // lists the latest state first, so that its reads are not older than the write.
@@ -60,8 +63,17 @@ type OwnWrites struct {
 
 // ownInformer is an informer of a resource in a version.
 type ownInformer struct {
-	version  string
+	version  schema.GroupVersion
 	informer OwnWriter
+}
+
+// storedAs returns the resource as which a server stores the objects of another. Since
+// Kubernetes 1.22, events are the only ones in two groups.
+func storedAs(r schema.GroupResource) schema.GroupResource {
+	if r == (schema.GroupResource{Group: "events.k8s.io", Resource: "events"}) {
+		r.Group = ""
+	}
+	return r
 }
 
 // OwnWriter is an Informer of any type.
@@ -101,10 +113,10 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	if o.informers == nil {
 		o.informers = map[schema.GroupResource][]ownInformer{}
 	}
-	gr := resource.GroupResource()
+	gr := storedAs(resource.GroupResource())
 	all := slices.Clip(o.informers[gr])
 	for _, i := range informers {
-		all = append(all, ownInformer{resource.Version, i})
+		all = append(all, ownInformer{resource.GroupVersion(), i})
 		i.noticed(o.written[gr])
 	}
 	o.informers[gr] = all
@@ -127,7 +139,7 @@ func (o *OwnWrites) Remove(informer OwnWriter) {
 func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return o.informers[resource]
+	return o.informers[storedAs(resource)]
 }
 
 // knows reports whether informers were added for a resource.
@@ -172,7 +184,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// An informer that was added since the request was sent may have listed before the
 	// write.
-	informers := t.own.wrote(w.resource.GroupResource())
+	informers := t.own.wrote(storedAs(w.resource.GroupResource()))
 	if len(informers) == 0 {
 		return resp, nil
 	}
@@ -193,7 +205,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
 	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
 	for _, i := range informers {
-		w.otherVersion = w.resource.Version != i.version
+		w.otherVersion = w.resource.GroupVersion() != i.version
 		err := unread
 		if err == nil {
 			err = i.informer.answered(&w, plain, list)

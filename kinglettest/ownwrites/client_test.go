@@ -3,21 +3,27 @@ package ownwrites_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -211,4 +217,43 @@ func TestOwnWritesRecordsCompressedAnswers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server stores the events of both groups together.
+func TestAReadWaitsForAnEventThatWasWrittenInTheOtherGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resource := corev1.SchemeGroupVersion.WithResource("events")
+		storage := apiserver.NewStorage(apiserver.Resource{GroupVersionResource: resource, Kind: "Event"})
+		server := apiserver.New(storage, apiserver.Options{})
+		b := &behind{t: t, storage: storage, server: server, ended: make(chan error, 1)}
+		src, err := source.FromConfig[*corev1.Event](server.Config(), resource, source.Options{})
+		b.must(err)
+		events, err := kinglet.New(src, kinglet.Options[*corev1.Event]{})
+		b.must(err)
+		ctx, stop := context.WithCancel(t.Context())
+		b.stop = stop
+		go func() { b.ended <- events.Run(ctx) }()
+		defer b.end()
+		synctest.Wait()
+		server.Hold()
+		own := &kinglet.OwnWrites{}
+		b.must(own.Add(resource, events))
+		cfg := &rest.Config{Host: "http://server", Transport: own.Wrap(roundTripper(func(r *http.Request) (*http.Response, error) {
+			obj, err := storage.Create(&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}})
+			b.must(err)
+			body, err := json.Marshal(&eventsv1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "events.k8s.io/v1", Kind: "Event"}, ObjectMeta: obj.(*corev1.Event).ObjectMeta})
+			b.must(err)
+			return answers{status: 201, body: string(body)}.RoundTrip(r)
+		}))}
+		_, err = kubernetes.NewForConfigOrDie(cfg).EventsV1().Events("ns").Create(ctx, &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}}, metav1.CreateOptions{})
+		b.must(err)
+		go func() {
+			testbubble.Pass(3 * time.Second)
+			server.Release()
+		}()
+		b.must(events.AwaitOwnWrites(ctx, key("e")))
+		if _, ok := events.Store().Get(key("e")); !ok {
+			t.Error("not in reads")
+		}
+	})
 }
