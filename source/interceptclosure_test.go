@@ -1,9 +1,11 @@
 package source
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -430,6 +432,9 @@ func TestAClosureThatStaysAfterItsRequestFailedEndsWithItsContext(t *testing.T) 
 		defer close(stays)
 		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			l, err := inner(ctx, o)
+			if err == nil || !strings.Contains(err.Error(), errEnough.Error()) {
+				t.Errorf("the closure gets %v", err)
+			}
 			<-stays
 			return l, err
 		}
@@ -439,5 +444,33 @@ func TestAClosureThatStaysAfterItsRequestFailedEndsWithItsContext(t *testing.T) 
 		if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded {
 			t.Error(err)
 		}
+	})
+}
+
+func TestAClosureMayAskAgainForAListThatTookTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		lw := podClosures(wrapped(&rest.Config{Host: "http://host", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if requests++; requests == 1 {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			body := io.NopCloser(bytes.NewReader(protoBytes(podList("3", "a"))))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}, Body: body}, nil
+		})}))
+		inner := lw.ListWithContextFunc
+		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			if l, err := inner(short, o); err == nil {
+				return l, nil
+			}
+			return inner(ctx, o)
+		}
+		src, interceptor := intercepted(lw)
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err != nil || len(got.items) != 1 {
+			t.Errorf("%+v: %v", got.items, err)
+		}
+		checkStats(t, interceptor, 1, 0, nil)
 	})
 }

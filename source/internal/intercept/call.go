@@ -25,6 +25,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -62,7 +63,7 @@ type Call struct {
 	retryAfter int
 	// failure is the error of the last request that got no response. guarded by mu
 	failure error
-	// timedOut is the URL of the last request, if its own context ended. guarded by mu
+	// timedOut is the URL of a watch's last request, if that took too long. guarded by mu
 	timedOut string
 }
 
@@ -142,8 +143,9 @@ func (c *Call) decline(reason error) {
 	c.state, c.reason = waiting, reason
 }
 
-// errFailed is what the client gets for a request without a response. For the error itself,
-// client-go would try again for long, or return a watch that ends at once.
+// errFailed is in what the client gets for a request without a response. For the error
+// itself, client-go would try again for long, or return a watch that ends at once. For some
+// errors it does so because of their text.
 var errFailed = errors.New("no response")
 
 // fail keeps the error of a request for Failure, and returns the client's.
@@ -151,8 +153,11 @@ func (c *Call) fail(req *http.Request, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failure = &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: err}
-	if req.Context().Err() != nil {
+	if c.watch && req.Context().Err() != nil {
 		c.timedOut = req.URL.String()
+	}
+	if told := fmt.Errorf("%w: %s", errFailed, err); !utilnet.IsProbableEOF(told) && !utilnet.IsHTTP2ConnectionLost(told) {
+		return told
 	}
 	return errFailed
 }
