@@ -2,6 +2,7 @@ package kinglet
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,9 +35,12 @@ import (
 //
 // Some answers do not tell what the informer will have: metadata alone for an informer of
 // whole objects, protobuf for one of unstructured objects, another API version of the
-// resource, the answer to a scale, a field selector that depends on what the object does
-// not have, and the deletion of a collection. [Informer.AwaitOwnWrites] then waits until
-// the watch has shown the write.
+// resource, events of the other group, the answer to a scale, a field selector that depends
+// on what the object does not have, and the deletion of a collection.
+// [Informer.AwaitOwnWrites] then waits until the watch has shown the write.
+//
+// Two resources that an aggregated server makes of the same objects, such as OpenShift's
+// projects and namespaces, are two: writes to one are not recorded for the other.
 //
 // An informer, or a source, that begins within two minutes after a write to its resource
 // lists the latest state first, so that its reads are not older than the write.
@@ -59,8 +63,17 @@ type OwnWrites struct {
 
 // ownInformer is an informer of a resource in a version.
 type ownInformer struct {
-	version  string
+	version  schema.GroupVersion
 	informer OwnWriter
+}
+
+// storedAs returns the resource as which a server stores the objects of another. Since
+// Kubernetes 1.22, events are the only ones in two groups.
+func storedAs(r schema.GroupResource) schema.GroupResource {
+	if r == (schema.GroupResource{Group: "events.k8s.io", Resource: "events"}) {
+		r.Group = ""
+	}
+	return r
 }
 
 // OwnWriter is an Informer of any type.
@@ -100,10 +113,10 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	if o.informers == nil {
 		o.informers = map[schema.GroupResource][]ownInformer{}
 	}
-	gr := resource.GroupResource()
+	gr := storedAs(resource.GroupResource())
 	all := slices.Clip(o.informers[gr])
 	for _, i := range informers {
-		all = append(all, ownInformer{resource.Version, i})
+		all = append(all, ownInformer{resource.GroupVersion(), i})
 		i.noticed(o.written[gr])
 	}
 	o.informers[gr] = all
@@ -126,7 +139,7 @@ func (o *OwnWrites) Remove(informer OwnWriter) {
 func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return o.informers[resource]
+	return o.informers[storedAs(resource)]
 }
 
 // knows reports whether informers were added for a resource.
@@ -171,8 +184,8 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// An informer that was added since the request was sent may have listed before the
 	// write.
-	informers := t.own.wrote(w.resource.GroupResource())
-	if len(informers) == 0 || resp.Header.Get("Content-Encoding") != "" {
+	informers := t.own.wrote(storedAs(w.resource.GroupResource()))
+	if len(informers) == 0 {
 		return resp, nil
 	}
 	body, err := io.ReadAll(resp.Body)
@@ -189,14 +202,35 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.MultiReader(bytes.NewReader(body), failingReader{err}), rest}
 		return resp, nil
 	}
+	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
 	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
 	for _, i := range informers {
-		w.otherVersion = w.resource.Version != i.version
-		if err := i.informer.answered(&w, body, list); err != nil {
+		w.otherVersion = w.resource.GroupVersion() != i.version
+		err := unread
+		if err == nil {
+			err = i.informer.answered(&w, plain, list)
+		}
+		if err != nil {
 			i.informer.report(err)
 		}
 	}
 	return resp, nil
+}
+
+// decompressed returns a body without its encoding, which net/http leaves on an answer if
+// a wrapper has asked for compression itself.
+func decompressed(body []byte, encoding string) ([]byte, error) {
+	switch encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err == nil {
+			body, err = io.ReadAll(z)
+		}
+		return body, err
+	}
+	return nil, fmt.Errorf("own writes: the answer to one is encoded as %q, and reads may be older than it", encoding)
 }
 
 // list requests the metadata of what a request deleted from, without its selectors.
@@ -205,6 +239,7 @@ func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, er
 		req := deletion.Clone(deletion.Context())
 		req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
 		req.Header.Del("Content-Type")
+		req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it
 		req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 		req.URL.RawQuery = url.Values{"limit": {"500"}, "continue": {next}}.Encode()
 		resp, err := t.next.RoundTrip(req)

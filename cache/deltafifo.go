@@ -161,9 +161,13 @@ func (q *deltaQueue) queueWhole(t DeltaType, info any) error {
 // KeyError or the transformer's, and then nothing was queued.
 func (q *deltaQueue) Replace(list []any, resourceVersion string) error {
 	if q.atomic {
-		_, objs, err := q.prepare(list)
-		if err != nil {
-			return err
+		// As in client-go, objects need no keys, and tombstones are transformed too.
+		objs := slices.Clone(list)
+		for i := 0; q.transformer != nil && i < len(objs); i++ {
+			var err error
+			if objs[i], err = q.transformer(objs[i]); err != nil {
+				return err
+			}
 		}
 		return q.queueWhole(ReplacedAll, ReplacedAllInfo{ResourceVersion: resourceVersion, Objects: objs})
 	}

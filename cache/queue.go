@@ -213,8 +213,8 @@ func (q *queue) markInitial() {
 // pop waits for entries and calls process with the first, and as many after it as can be
 // processed at once, up to limit. They come back if process returns ErrRequeue, and do not
 // if it returns another error, panics or ends its goroutine.
-func (q *queue) pop(limit int, process func([]*entry) error) error {
-	taken, left, err := q.take(limit)
+func (q *queue) pop(limit int, process func(taken []*entry, initial bool) error) error {
+	taken, left, initial, err := q.take(limit)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (q *queue) pop(limit int, process func([]*entry) error) error {
 	}()
 	q.metrics.show(left)
 	defer q.metrics.processed()()
-	err = process(taken)
+	err = process(taken, initial)
 	if again, ok := errors.AsType[ErrRequeue](err); ok {
 		back, err = true, again.Err
 	}
@@ -248,8 +248,9 @@ func (q *queue) pop(limit int, process func([]*entry) error) error {
 }
 
 // take waits until something can be taken. It returns with writing held, unless it
-// returns ErrFIFOClosed: the queue is closed and empty.
-func (q *queue) take(limit int) (taken []*entry, left int, err error) {
+// returns ErrFIFOClosed: the queue is closed and empty. As in client-go, whatever is taken
+// before the queue has synced is initial.
+func (q *queue) take(limit int) (taken []*entry, left int, initial bool, err error) {
 	for {
 		// Not with writing held, which would keep writers out.
 		q.state.Lock()
@@ -262,13 +263,13 @@ func (q *queue) take(limit int) (taken []*entry, left int, err error) {
 		switch n := q.order.Len(); {
 		case n > 0 && q.flight == nil:
 			q.flight = q.pick(limit)
-			taken, left = q.flight, q.order.Len()
+			taken, left, initial = q.flight, q.order.Len(), !q.synced
 			q.publish()
-			return taken, left, nil
+			return taken, left, initial, nil
 		case n == 0 && q.closed:
 			q.state.Unlock()
 			q.writing.Unlock()
-			return nil, 0, ErrFIFOClosed
+			return nil, 0, false, ErrFIFOClosed
 		}
 		q.state.Unlock()
 		q.writing.Unlock()
@@ -381,9 +382,9 @@ func (r *queueReader) GetByKey(key string) (item any, exists bool, err error) {
 // ErrRequeue puts it back. It returns ErrFIFOClosed once the queue is closed and empty.
 func (r *queueReader) Pop(process PopProcessFunc) (any, error) {
 	var popped any
-	err := r.queue.pop(1, func(taken []*entry) error {
+	err := r.queue.pop(1, func(taken []*entry, initial bool) error {
 		popped = r.item(taken[0])
-		return process(popped, taken[0].initial)
+		return process(popped, initial)
 	})
 	return popped, err
 }

@@ -25,13 +25,17 @@ func thingKey(obj any) (string, error) {
 	if d, ok := obj.(DeletedFinalStateUnknown); ok {
 		return d.Key, nil
 	}
-	if obj.(thing).key == "" {
-		return "", errBoom
+	// Client-go also asks for the key of what is about all keys, for a trace.
+	if d, ok := obj.(thing); ok && d.key != "" {
+		return d.key, nil
 	}
-	return obj.(thing).key, nil
+	return "", errBoom
 }
 
 func thingTransform(obj any) (any, error) {
+	if gone, ok := obj.(DeletedFinalStateUnknown); ok {
+		return "transformed " + gone.Key, nil
+	}
 	if obj.(thing).value < 0 {
 		return nil, errBoom
 	}
@@ -93,9 +97,17 @@ func (w *queueTwins) both(what string, do func(Queue) error) {
 	}
 }
 
+func (w *queueTwins) atomic() bool {
+	f, ok := w.ours.(*RealFIFO)
+	return ok && f.atomic
+}
+
 func (w *queueTwins) step() {
 	w.t.Helper()
 	o := w.thing()
+	if w.atomic() && w.r.IntN(10) == 0 {
+		w.both("Bookmark", func(q Queue) error { return q.(ReflectorBookmarkStore).Bookmark(fmt.Sprint(w.count)) })
+	}
 	switch w.r.IntN(12) {
 	case 0, 1:
 		w.both("Add", func(q Queue) error { return q.Add(o) })
@@ -111,11 +123,12 @@ func (w *queueTwins) step() {
 		for range w.r.IntN(5) {
 			list = append(list, w.thing())
 		}
+		if w.atomic() { // otherwise it matters what came before the failure
+			list = append(list, []any{DeletedFinalStateUnknown{Key: o.key, Obj: o}, thing{}, thing{o.key, -1}}[:w.r.IntN(4)]...)
+		}
 		w.both("Replace", func(q Queue) error { return q.Replace(slices.Clone(list), fmt.Sprint(w.count)) })
 	case 7:
-		if w.theirs.HasSynced() { // before it, client-go calls syncs initial
-			w.both("Resync", func(q Queue) error { return q.Resync() })
-		}
+		w.both("Resync", func(q Queue) error { return q.Resync() })
 	case 8:
 		if w.theirs.HasSynced() {
 			w.both("Add without key", func(q Queue) error { return q.Add(thing{}) })
@@ -217,6 +230,10 @@ func TestRealFIFOEqualsClientGosUnderRandomOperations(t *testing.T) {
 		options := RealFIFOOptions{KeyFunction: thingKey}
 		if r.IntN(2) == 0 {
 			options.Transformer = thingTransform
+		}
+		if r.IntN(2) == 0 {
+			options.AtomicEvents, options.UnlockWhileProcessing, options.EmitDeltaTypeBookmark = true, r.IntN(2) == 0, r.IntN(2) == 0
+			return kc.NewRealFIFOWithOptions(options), NewRealFIFOWithOptions(options)
 		}
 		a, b := options, options
 		a.KnownObjects, b.KnownObjects = known[0], known[1]

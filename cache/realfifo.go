@@ -73,9 +73,9 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 // the queue is closed and empty.
 func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	var popped any
-	err := f.pop(1, func(taken []*entry) error {
+	err := f.pop(1, func(taken []*entry, initial bool) error {
 		popped = changes(taken)
-		return process(popped, taken[0].initial)
+		return process(popped, initial)
 	})
 	return popped, err
 }
@@ -84,11 +84,11 @@ func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 // thousand at most, with processBatch; a single change goes to processSingle.
 // The error of either counts for the whole batch.
 func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProcessFunc) error {
-	return f.pop(realFIFOBatch, func(taken []*entry) error {
+	return f.pop(realFIFOBatch, func(taken []*entry, initial bool) error {
 		if len(taken) == 1 {
-			return processSingle(changes(taken), taken[0].initial)
+			return processSingle(changes(taken), initial)
 		}
-		return processBatch(changes(taken), taken[0].initial)
+		return processBatch(changes(taken), initial)
 	})
 }
 

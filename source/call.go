@@ -53,14 +53,13 @@ func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call fun
 }
 
 // wait waits until the call returns, or a response to its request can be read. If
-// neither happens before ctx ends or its request fails, it returns an error, and the call
-// is over. It reports to o, which may be nil, that a watch is open.
+// neither happens before ctx ends, or the call fails for want of a response, it returns an
+// error, and the call is over. It reports to o, which may be nil, that a watch is open.
 func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *intercept.Response, err error) {
 	defer o.leave()
 	var responses chan *intercept.Response
-	var failures chan error
 	if p.intercepted != nil {
-		responses, failures = p.intercepted.Responses, p.intercepted.Failures
+		responses = p.intercepted.Responses
 	}
 	for {
 		select {
@@ -69,6 +68,9 @@ func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *i
 				o.end()
 			}
 			if p.intercepted != nil {
+				if err := p.intercepted.Failure(res.err); err != nil {
+					return nil, nil, err
+				}
 				res.err = p.intercepted.Refusal(res.err)
 			}
 			return &res, nil, nil
@@ -77,13 +79,10 @@ func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *i
 			return nil, a, nil
 		case <-o.expired():
 			o.end()
-			continue
-		case err = <-failures:
 		case <-ctx.Done():
-			err = ctx.Err()
+			p.abandon()
+			return nil, nil, ctx.Err()
 		}
-		p.abandon()
-		return nil, nil, err
 	}
 }
 

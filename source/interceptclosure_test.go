@@ -1,14 +1,17 @@
 package source
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
@@ -216,6 +220,7 @@ func TestAWatchWithEventsOfItsOwnTurnsTheInterceptorOff(t *testing.T) {
 	if err != errEnough || got[0].Key.Name != "a" || got[1].Key.Name != "own" {
 		t.Errorf("after that: %+v: %v", got, err)
 	}
+	interceptor.read = 1 // the first watch: which event comes first is up to the machine
 	checkStats(t, interceptor, 1, 1, ErrPostProcessed)
 }
 
@@ -367,3 +372,105 @@ type closeCounter struct{ closed int }
 
 func (c *closeCounter) Read([]byte) (int, error) { panic("nobody is there to read it") }
 func (c *closeCounter) Close() error             { c.closed++; return nil }
+
+// The server of the first client accepts connections and closes them, or does not exist.
+func TestAClosureMayAskASecondServerIfTheFirstDoesNotRespond(t *testing.T) {
+	var accepts []string
+	second := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a", "b"), pod("ns", "later", "4")))))
+	silent := wrapped(serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	for name, cfg := range map[string]*rest.Config{"silent": silent, "unreachable": wrapped(&rest.Config{Host: "http://127.0.0.1:0"})} {
+		first := podClosures(cfg)
+		src, interceptor := intercepted(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				if l, err := first.ListWithContext(ctx, o); err == nil {
+					return l, nil
+				}
+				return second.ListWithContext(ctx, o)
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				if w, err := first.WatchWithContext(ctx, o); err == nil {
+					return w, nil
+				}
+				return second.WatchWithContext(ctx, o)
+			},
+		})
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err != nil || len(got.items) != 2 {
+			t.Errorf("%s: list: %+v: %v", name, got.items, err)
+		}
+		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err != nil || len(got.events) != 1 {
+			t.Errorf("%s: watch: %+v: %v", name, got.events, err)
+		}
+		checkStats(t, interceptor, 2, 0, nil)
+	}
+}
+
+func TestAWatchThatTheClientsTimeoutEndsIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		cfg := wrapped(&rest.Config{Host: "http://host", Timeout: time.Minute, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			requests++
+			<-r.Context().Done()
+			time.Sleep(time.Second) // net/http knows now why
+			return nil, r.Context().Err()
+		})})
+		src, _ := intercepted(podClosures(cfg))
+		for range 2 {
+			if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}
+		if requests != 2 {
+			t.Errorf("%d requests for 2 calls", requests)
+		}
+	})
+}
+
+func TestAClosureThatStaysAfterItsRequestFailedEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := podClosures(wrapped(&rest.Config{Host: "http://host", Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, errEnough })}))
+		inner, stays := lw.ListWithContextFunc, make(chan struct{})
+		defer close(stays)
+		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			l, err := inner(ctx, o)
+			if err == nil || !strings.Contains(err.Error(), errEnough.Error()) {
+				t.Errorf("the closure gets %v", err)
+			}
+			<-stays
+			return l, err
+		}
+		src, _ := intercepted(lw)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAClosureMayAskAgainForAListThatTookTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		lw := podClosures(wrapped(&rest.Config{Host: "http://host", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if requests++; requests == 1 {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			body := io.NopCloser(bytes.NewReader(protoBytes(podList("3", "a"))))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}, Body: body}, nil
+		})}))
+		inner := lw.ListWithContextFunc
+		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			if l, err := inner(short, o); err == nil {
+				return l, nil
+			}
+			return inner(ctx, o)
+		}
+		src, interceptor := intercepted(lw)
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err != nil || len(got.items) != 1 {
+			t.Errorf("%+v: %v", got.items, err)
+		}
+		checkStats(t, interceptor, 1, 0, nil)
+	})
+}

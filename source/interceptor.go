@@ -77,8 +77,8 @@ var (
 // # What the closures may do
 //
 // They may choose the client, the path and the selectors, add objects to the
-// list, and fail. They must not ask a second server if the first does not respond:
-// a request without a response ends the call. They must not look at the objects: a
+// list, ask a second server if the first does not respond or refuses, and fail. A
+// response that breaks off ends the call. They must not look at the objects: a
 // closure that filters or changes what its client returns sees none, so its filter
 // is not applied. That cannot be detected, so do not set Intercept for such a
 // source. (Filter by selectors, or in Map.) One known case: the closures of

@@ -25,6 +25,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -39,10 +40,7 @@ type Call struct {
 	// Responses delivers the response. It is unbuffered, so that a response is
 	// either the transport's or the source's.
 	Responses chan *Response
-	// Failures delivers the error of a request that got no response. client-go would try
-	// again for long, or return a watch that ends at once.
-	Failures chan error
-	watch    bool
+	watch     bool
 	// once returns a refusal at once, whatever Retry-After says, as watches do.
 	once bool
 	// metadata reports that the call wants PartialObjectMetadata.
@@ -63,6 +61,10 @@ type Call struct {
 	reason error
 	// retryAfter is what the last refusal asked for, in seconds. guarded by mu
 	retryAfter int
+	// failure is the error of the last request that got no response. guarded by mu
+	failure error
+	// timedOut is the URL of a watch's last request, if that took too long. guarded by mu
+	timedOut string
 }
 
 type callState uint8
@@ -81,8 +83,7 @@ const (
 // a watch may wait for delay, and it is sent as route says.
 func NewCall(watch, once, metadata bool, asked metav1.ListOptions, route *connection.Route, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
-		Responses: make(chan *Response), Failures: make(chan error),
-		watch: watch, once: once, metadata: metadata, asked: asked, route: route, delay: delay, accept: accept,
+		Responses: make(chan *Response), watch: watch, once: once, metadata: metadata, asked: asked, route: route, delay: delay, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }
@@ -142,19 +143,44 @@ func (c *Call) decline(reason error) {
 	c.state, c.reason = waiting, reason
 }
 
-// errFailed is what the client gets of an error that the source has: nothing that it
-// would retry.
-var errFailed = errors.New("the request failed")
+// errFailed is in what the client gets for a request without a response. For the error
+// itself, client-go would try again for long, or return a watch that ends at once. For some
+// errors it does so because of their text.
+var errFailed = errors.New("no response")
 
-// fail gives the error of a request to the source, unless the call has returned. It returns
-// the client's error.
+// fail keeps the error of a request for Failure, and returns the client's.
 func (c *Call) fail(req *http.Request, err error) error {
-	select {
-	case c.Failures <- &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: err}:
-		return errFailed
-	case <-c.over:
-		return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: err}
+	if c.watch && req.Context().Err() != nil {
+		c.timedOut = req.URL.String()
 	}
+	if told := fmt.Errorf("%w: %s", errFailed, err); !utilnet.IsProbableEOF(told) && !utilnet.IsHTTP2ConnectionLost(told) {
+		return told
+	}
+	return errFailed
+}
+
+// again reports whether a client repeats the request before, for which its timeout ran out:
+// net/http then replaces errFailed by an error for which client-go tries a watch again.
+func (c *Call) again(req *http.Request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.timedOut
+	c.timedOut = ""
+	return last == req.URL.String()
+}
+
+// Failure returns the error of the last request that got no response, if err, the
+// closure's, comes from one.
+func (c *Call) Failure(err error) error {
+	if !errors.Is(err, errFailed) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
 }
 
 // refused notes when a refused request may be sent again, and hides it from the client,

@@ -36,6 +36,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c == nil {
 		return t.next.RoundTrip(req)
 	}
+	if c.again(req) {
+		return nil, errFailed
+	}
 	a := c.admit(req, t.named)
 	if a == nil {
 		resp, err := t.next.RoundTrip(req)
