@@ -220,6 +220,11 @@ func TestEveryCommandOfTheDocsExists(t *testing.T) {
 						t.Errorf("%s:%d: %s: %v", b.file, b.line, command, err)
 					}
 				}
+			case "kinglet":
+				sub, _, _ := strings.Cut(args, " ")
+				if _, err := os.Stat("../../cmd/kinglet/internal/command/" + sub + ".go"); err != nil {
+					t.Errorf("%s:%d: %s: %v", b.file, b.line, command, err)
+				}
 			case "curl", "kubectl":
 			default:
 				t.Errorf("%s:%d: nothing tests %s", b.file, b.line, command)

@@ -52,7 +52,7 @@ func printFields(w io.Writer, kinds []fieldreads.Kind) error {
 		}
 		fmt.Fprintf(&b, "// %s.%s\n", k.Package, k.Name)
 		for _, e := range k.Escapes {
-			fmt.Fprintf(&b, "// passed to %s at %s:%d\n", e.To, relative(e.Position.Filename), e.Position.Line)
+			fmt.Fprintf(&b, "// passed on at %s:%d: %s\n", relative(e.Position.Filename), e.Position.Line, e.To)
 		}
 		b.WriteString("Keep: []string{")
 		for _, p := range k.Paths {

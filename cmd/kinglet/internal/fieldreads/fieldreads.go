@@ -107,6 +107,10 @@ func (r *reads) file(file *ast.File) {
 	written, way := map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if copies[n.Name.Name] {
+				return false
+			}
 		case *ast.AssignStmt:
 			for _, left := range n.Lhs {
 				if n.Tok == token.ASSIGN {
@@ -229,8 +233,8 @@ func (r *reads) call(e *ast.CallExpr) {
 		callee = r.info.Uses[id]
 	}
 	f, ok := callee.(*types.Func)
-	if !ok {
-		return // a builtin, or a variable, whose functions are the program's or were passed to others
+	if !ok || copies[f.Name()] || identity[unqualified(f)] {
+		return // a variable's functions are the program's, or were passed to others
 	}
 	signature, _ := r.info.TypeOf(e.Fun).(*types.Signature)
 	for i, arg := range e.Args {
@@ -238,6 +242,29 @@ func (r *reads) call(e *ast.CallExpr) {
 			r.escape(arg, nameOf(f))
 		}
 	}
+}
+
+// identity are functions that read nothing of an object but what is always kept, or only
+// write to it.
+var identity = map[string]bool{
+	"client.Reader.Get": true, "client.Reader.List": true, "client.ObjectKeyFromObject": true,
+	"controllerutil.AddFinalizer": true, "controllerutil.ContainsFinalizer": true, "controllerutil.RemoveFinalizer": true,
+	"controllerutil.SetControllerReference": true, "controllerutil.SetOwnerReference": true, "controllerutil.HasControllerReference": true,
+	"internal.EventRecorder.Eventf": true, "events.EventRecorder.Eventf": true, "record.EventRecorder.Event": true, "record.EventRecorder.Eventf": true,
+}
+
+// unqualified returns the name of a function with that of its package and of its receiver.
+func unqualified(f *types.Func) string {
+	name := f.Name()
+	if recv := f.Signature().Recv(); recv != nil {
+		if t := named(recv.Type()); t != nil {
+			name = t.Obj().Name() + "." + name
+		}
+	}
+	if f.Pkg() != nil {
+		name = f.Pkg().Name() + "." + name
+	}
+	return name
 }
 
 func nameOf(f types.Object) string {
@@ -274,8 +301,14 @@ func metadataOnly(t types.Type) bool {
 	return false
 }
 
-// escape counts a value of which everything may be read.
+// escape counts a value of which everything may be read. A new one has no fields yet.
 func (r *reads) escape(e ast.Expr, to string) {
+	if u, ok := e.(*ast.UnaryExpr); ok {
+		e = u.X
+	}
+	if _, is := e.(*ast.CompositeLit); is {
+		return
+	}
 	if t := named(r.info.TypeOf(e)); t != nil && structOf(t) != nil {
 		obj := t.Origin().Obj()
 		r.escapes[obj] = append(r.escapes[obj], Escape{Position: r.fset.Position(e.Pos()), To: to})
