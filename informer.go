@@ -178,13 +178,10 @@ func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 // objects.
 func (i *Informer[T]) Snapshot() Snapshot[T] { return Snapshot[T]{i.own.View()} }
 
-// checkIndex returns an error if an index reads what the source leaves out.
-func (i *Informer[T]) checkIndex(name string, fn store.IndexFunc[T]) error {
-	if i.traits == nil || fn == nil {
-		return nil
-	}
-	check := i.traits().CheckIndex
-	if check == nil {
+// checkIndex returns an error if an index reads what a source leaves out.
+func checkIndex[T any](src source.Source[T], name string, fn store.IndexFunc[T]) error {
+	check := src.Traits().CheckIndex
+	if check == nil || fn == nil {
 		return nil
 	}
 	err := check(func(obj any) any {
@@ -201,8 +198,10 @@ func (i *Informer[T]) checkIndex(name string, fn store.IndexFunc[T]) error {
 // index covers all of them, except those for which fn fails. OnError is called with an
 // *IndexError for each of these.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
-	if err := i.checkIndex(name, fn); err != nil {
-		return i.named(err)
+	for _, p := range i.sources.each() {
+		if err := checkIndex(p.Source, name, fn); err != nil {
+			return i.named(err)
+		}
 	}
 	for _, err := range store.Errors(i.store.AddIndex(name, fn)) {
 		if _, added := err.(*store.IndexError); !added {

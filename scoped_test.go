@@ -372,3 +372,39 @@ func (h *history) equal(n int, want map[kinglet.Key]string) {
 		}
 	}
 }
+
+// lacking has objects without what indexes read.
+type lacking struct{ source.Source[pod] }
+
+var errLacks = errors.New("it is left out")
+
+func (l lacking) Traits() source.Traits {
+	t := l.Source.Traits()
+	t.CheckIndex = func(func(any) any) error { return errLacks }
+	return t
+}
+
+func TestAnIndexOfWhatAnySourceLeavesOutIsAnError(t *testing.T) {
+	whole := kinglet.ScopedSource[pod]{Scope: kinglet.NamespaceScope("a"), Source: sourcetest.NewStatic[pod]()}
+	lacks := kinglet.ScopedSource[pod]{Scope: kinglet.NamespaceScope("b"), Source: lacking{sourcetest.NewStatic[pod]()}}
+	indexed := kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": byNode}}
+	if _, err := kinglet.NewScoped(indexed, whole, lacks); !errors.Is(err, errLacks) {
+		t.Errorf("New: %v", err)
+	}
+	inf, err := kinglet.NewScoped(kinglet.Options[pod]{}, whole, lacks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inf.AddIndex("node", byNode); !errors.Is(err, errLacks) {
+		t.Errorf("AddIndex: %v", err)
+	}
+	if inf, err = kinglet.NewScoped(indexed, whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := inf.AddSource(lacks); !errors.Is(err, errLacks) {
+		t.Errorf("AddSource: %v", err)
+	}
+	if err := inf.SetSources(lacks); !errors.Is(err, errLacks) || inf.SourceSynced("a") == nil {
+		t.Errorf("SetSources, which is to change nothing then: %v", err)
+	}
+}

@@ -43,6 +43,9 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 		if s.Source == nil {
 			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, errNoSource)
 		}
+		if err := p.indexable(s.Source); err != nil {
+			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, err)
+		}
 		named[s.Scope.ID] = s
 	}
 	p.changing.Lock()

@@ -82,11 +82,6 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 	if err := i.assemble(); err != nil {
 		return nil, i.named(err)
 	}
-	for name, fn := range opts.Indexers {
-		if err := i.checkIndex(name, fn); err != nil {
-			return nil, i.named(err)
-		}
-	}
 	for _, s := range sources {
 		if err := i.AddSource(s); err != nil {
 			return nil, err
@@ -213,6 +208,9 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
+	if err := p.indexable(s.Source); err != nil {
+		return err
+	}
 	i := p.informer
 	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = sink.New(sink.Options[T]{
@@ -249,6 +247,16 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	}
 	if p.ctx != nil {
 		p.startLocked(one)
+	}
+	return nil
+}
+
+// indexable returns an error if an index reads what a source leaves out.
+func (p *sources[T]) indexable(src source.Source[T]) error {
+	for name, fn := range p.informer.store.IndexFuncs() {
+		if err := checkIndex(src, name, fn); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -131,6 +131,17 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) (err error) {
 	return nil
 }
 
+// IndexFuncs returns the functions of the indexes by name.
+func (s *Store[T]) IndexFuncs() map[string]IndexFunc[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fns := make(map[string]IndexFunc[T], len(s.indexers))
+	for _, x := range s.indexers {
+		fns[x.name] = x.fn
+	}
+	return fns
+}
+
 // RemoveIndex removes an index. Snapshots taken before still have it. The
 // error wraps ErrNoIndex if there is none of that name.
 func (s *Store[T]) RemoveIndex(name string) error {
