@@ -108,20 +108,45 @@ func (s *selection) holdsWhole(obj any) (bool, error) {
 	})
 }
 
+// of returns what an object is to lack.
+func (s *selection) of(obj any) (*gotype.Drops, error) {
+	if s.whole == nil {
+		return s.drops, nil
+	}
+	whole, err := s.holdsWhole(obj)
+	if whole {
+		return s.less, err
+	}
+	return s.drops, err
+}
+
 // reduce removes from an object what it is to lack.
 func (s *selection) reduce(obj any) error {
-	drops := s.drops
-	if s.whole != nil {
-		whole, err := s.holdsWhole(obj)
-		if err != nil {
-			return err
-		}
-		if whole {
-			drops = s.less
-		}
+	drops, err := s.of(obj)
+	if err == nil {
+		drops.ClearObject(obj)
 	}
-	drops.ClearObject(obj)
-	return nil
+	return err
+}
+
+// FillLeftOut is for tests of programs that set Keep, Drop or Whole: it gives the fields
+// that are left out of an object values which no object has, such as the text
+// "kinglet: this field is left out", so that a program which reads them notices. Call it of
+// each object, by Map, or in a Transform. It does nothing to *unstructured.Unstructured.
+func (o Options) FillLeftOut(obj any) error {
+	v := reflect.ValueOf(obj)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return fmt.Errorf("a %T is no pointer to an object", obj)
+	}
+	s, err := newSelection(v.Type().Elem(), &o)
+	if err != nil || v.Type() == reflect.TypeFor[*unstructured.Unstructured]() {
+		return err
+	}
+	drops, err := s.of(obj)
+	if err == nil {
+		drops.Fill(v)
+	}
+	return err
 }
 
 // reduced is Traits.Reduce.

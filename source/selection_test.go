@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // oddMetadata has metadata of its own type, with the methods of a metav1.Object.
@@ -46,5 +48,34 @@ func TestAFieldThatIsLeftOutIsNotKnownOfAWrite(t *testing.T) {
 		if w, err := written(it, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
 			t.Errorf("keep %s: %+v, %v", keep, w, err)
 		}
+	}
+}
+
+func TestAProgramThatReadsWhatIsLeftOutNotices(t *testing.T) {
+	opts := Options{Keep: []string{"spec.replicas"}, Whole: func(key store.Key, _ map[string]string, _ []metav1.OwnerReference) bool { return key.Name == "whole" }}
+	for _, name := range []string{"whole", "other"} {
+		three := int32(3)
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"a": "b"}, ResourceVersion: "1"}}
+		rs.Spec.Replicas, rs.Spec.MinReadySeconds = &three, 7
+		dec := must(newDecoder[*appsv1.ReplicaSet](appsv1.SchemeGroupVersion, &opts))
+		it, err := dec.codec.answer(Answer{Object: rs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := it.Object
+		if err := opts.FillLeftOut(got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Name != name || got.Labels["a"] != "b" || got.DeletionTimestamp != nil || *got.Spec.Replicas != 3 || IsPartial(got) != (name == "other") {
+			t.Errorf("what is kept of %s: %v", name, got)
+		}
+		containers := got.Spec.Template.Spec.Containers
+		filled := got.Spec.MinReadySeconds == 1 && len(containers) == 1 && containers[0].Image == "kinglet: this field is left out" && got.Status.ReadyReplicas == 1
+		if filled != (name == "other") || name == "whole" && got.Spec.MinReadySeconds != 7 {
+			t.Errorf("what is left out of %s: %v", name, got)
+		}
+	}
+	if err := opts.FillLeftOut("text"); err == nil {
+		t.Error("a text is taken for an object")
 	}
 }

@@ -168,24 +168,27 @@ func (d *Drops) Has(path ...string) (whole bool) {
 
 // Clear empties the dropped fields of a value that was decoded whole, and marks it as
 // decoders do.
-func (d *Drops) Clear(v reflect.Value) {
+func (d *Drops) Clear(v reflect.Value) { d.set(v, reflect.Value.SetZero) }
+
+// set calls field for the dropped fields of a value, and marks it.
+func (d *Drops) set(v reflect.Value, field func(reflect.Value)) {
 	if d == nil {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			d.Clear(v.Elem())
+			d.set(v.Elem(), field)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			d.Clear(v.Index(i))
+			d.set(v.Index(i), field)
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
 			elem := reflect.New(v.Type().Elem()).Elem()
 			elem.Set(v.MapIndex(k))
-			d.Clear(elem)
+			d.set(elem, field)
 			v.SetMapIndex(k, elem)
 		}
 	case reflect.Struct:
@@ -202,9 +205,9 @@ func (d *Drops) Clear(v reflect.Value) {
 			switch {
 			case err != nil: // inside an embedded pointer that is nil
 			case whole:
-				f.SetZero()
+				field(f)
 			default:
-				inside.Clear(f)
+				inside.set(f, field)
 			}
 		}
 		if d.Marks() && v.Type() == objectMeta {

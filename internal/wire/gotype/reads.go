@@ -20,7 +20,7 @@ func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 			}
 		}()
 		v := reflect.New(typ)
-		fill(v.Elem(), map[reflect.Type]bool{})
+		fill(v.Elem(), "1", map[reflect.Type]bool{})
 		alive.Clear(v)
 		d.Clear(v)
 		return f(v.Interface())
@@ -68,8 +68,17 @@ func only(path []string, inside *Drops, whole bool) *Drops {
 // values are tried for types that decode themselves.
 var values = [...]string{`"1"`, `1`, `"2006-01-02T15:04:05Z"`, `"2006-01-02T15:04:05.000000Z"`, `{"a":"1"}`}
 
+// LeftOut is the text that Fill writes.
+const LeftOut = "kinglet: this field is left out"
+
+// Fill gives the dropped fields of a value that was decoded without them other values than
+// an object has: texts are LeftOut.
+func (d *Drops) Fill(v reflect.Value) {
+	d.set(v, func(f reflect.Value) { fill(f, LeftOut, map[reflect.Type]bool{}) })
+}
+
 // fill gives all fields of a value that is zero a value, down to types within themselves.
-func fill(v reflect.Value, within map[reflect.Type]bool) {
+func fill(v reflect.Value, text string, within map[reflect.Type]bool) {
 	t, err := Of(v.Type())
 	if err != nil || within[v.Type()] || !v.CanSet() {
 		return
@@ -88,7 +97,7 @@ func fill(v reflect.Value, within map[reflect.Type]bool) {
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.String:
-		v.SetString("1")
+		v.SetString(text)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		v.SetInt(1)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -97,27 +106,27 @@ func fill(v reflect.Value, within map[reflect.Type]bool) {
 		v.SetFloat(1)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), within)
+		fill(v.Elem(), text, within)
 	case reflect.Interface:
 		if one := reflect.ValueOf("1"); one.Type().Implements(v.Type()) {
 			v.Set(one)
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			fill(v.Index(i), within)
+			fill(v.Index(i), text, within)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), within)
+		fill(v.Index(0), text, within)
 	case reflect.Map:
 		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, within)
-		fill(elem, within)
+		fill(key, text, within)
+		fill(elem, text, within)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, elem)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), within)
+			fill(v.Field(i), text, within)
 		}
 	}
 }
