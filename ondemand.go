@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/readthrough"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -26,6 +28,15 @@ type OnDemandOptions[T metav1.Object] struct {
 	// Bytes is how much memory the objects may take that Get has read and keeps, about;
 	// 64 MiB if 0. The least recently used are forgotten first.
 	Bytes int64
+	// Whole chooses objects that are held whole beside those of Hold: see
+	// source.Options.Whole. If it is nil, there are none.
+	Whole func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// Budget bounds what all of this takes. Once it is used up, what Get has read is
+	// forgotten, of all informers that share the Budget; then objects that Whole chooses
+	// come as metadata, those first that come last, and Get reads them. They are a Problem of
+	// the Status, and become whole when there is room again. Objects of Hold are whole in any
+	// case. nil is no bound.
+	Budget *Budget
 }
 
 // OnDemandStats are what an OnDemand keeps of what Get has read, and its calls: those that
@@ -44,6 +55,9 @@ type OnDemand[T metav1.Object] struct {
 	whole  source.Source[T]
 	reads  *readthrough.Cache[T]
 	reduce func(obj any) (any, error)
+	// choose is OnDemandOptions.Whole.
+	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	ledger *ledger
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
 
@@ -70,8 +84,13 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if opts.Bytes == 0 {
 		opts.Bytes = DefaultOnDemandBytes
 	}
-	o := &OnDemand[T]{wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{}}
-	lean, err := open(source.Options{Whole: func(key Key, _ map[string]string, _ []metav1.OwnerReference) bool { return o.holds(key) }})
+	o := &OnDemand[T]{
+		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
+		choose: opts.Whole, ledger: newLedger(opts.Budget),
+	}
+	lean, err := open(source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
+		return o.holds(key) || o.choose != nil && o.choose(key, labels, owners) && o.ledger.room(key)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +100,14 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if o.reduce = lean.Traits().Reduce; o.reduce == nil || !o.whole.Traits().ExactLists {
 		return nil, fmt.Errorf("informer on demand of %s: the source does not do what its options say: is it made by package source with them?", lean)
 	}
+	if opts.Budget != nil {
+		lean = budgeted[T]{lean, o}
+		opts.Budget.OnRoom(o.signal)
+	}
 	if o.Informer, err = New(lean, opts.Options); err != nil {
 		return nil, err
 	}
-	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Read: o.read, State: o.state})
+	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state})
 	_, err = o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"})
 	return o, err
 }
@@ -158,6 +181,23 @@ func (o *OnDemand[T]) holds(key Key) bool {
 	return held
 }
 
+// wants reports whether an object is to be held whole.
+func (o *OnDemand[T]) wants(key Key, obj T) bool {
+	return o.holds(key) || o.chosen(obj) && o.ledger.room(key)
+}
+
+// chosen reports whether Whole chooses an object.
+func (o *OnDemand[T]) chosen(obj T) bool {
+	return o.choose != nil && o.choose(Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj.GetLabels(), obj.GetOwnerReferences())
+}
+
+// Status is Informer.Status, with that of the Budget.
+func (o *OnDemand[T]) Status() Status {
+	s := o.Informer.Status()
+	s.Budget = o.ledger.status()
+	return s
+}
+
 // OnDemandStats returns what Get keeps, and how often it was called.
 func (o *OnDemand[T]) OnDemandStats() OnDemandStats { return o.reads.Stats() }
 
@@ -171,8 +211,6 @@ func (o *OnDemand[T]) signal() {
 // handle forgets what was read of earlier versions, and has objects looked at that were
 // decoded before their key was held, or released.
 func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for i := range changes {
 		c := &changes[i]
 		if c.Type == Deleted {
@@ -180,11 +218,18 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 			continue
 		}
 		o.reads.Forget(c.Key, o.state(c.New))
-		if _, held := o.held[c.Key]; held == source.IsPartial(c.New) {
-			o.changed[c.Key] = struct{}{}
-			o.signal()
+		if o.wants(c.Key, c.New) == source.IsPartial(c.New) {
+			o.look(c.Key)
 		}
 	}
+}
+
+// look has settle look at a key.
+func (o *OnDemand[T]) look(key Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changed[key] = struct{}{}
+	o.signal()
 }
 
 // settleRetry is the least time between two attempts to read what is held, which doubles up
@@ -210,16 +255,9 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 		case <-o.wake:
 		case <-again.C:
 		}
-		failed := false
-		for _, key := range o.takeChanged() {
-			if err := o.settleKey(ctx, key); err != nil && ctx.Err() == nil {
-				o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", key, err)))
-				failed = true
-				o.mu.Lock()
-				o.changed[key] = struct{}{}
-				o.mu.Unlock()
-			}
-		}
+		// Those that are looked at first may leave others without room.
+		failed := o.settleAll(ctx, o.takeChanged())
+		failed = o.settleAll(ctx, append(o.ledger.excess(o.holds), o.ledger.fits()...)) || failed
 		if !failed {
 			retry = settleRetry
 			continue
@@ -227,6 +265,20 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 		again.Reset(retry)
 		retry = min(2*retry, settleRetryMax)
 	}
+}
+
+// settleAll reports whether a key has to be tried again.
+func (o *OnDemand[T]) settleAll(ctx context.Context, keys []Key) (failed bool) {
+	for _, key := range keys {
+		if err := o.settleKey(ctx, key); err != nil && ctx.Err() == nil {
+			o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", key, err)))
+			failed = true
+			o.mu.Lock()
+			o.changed[key] = struct{}{} // without a signal
+			o.mu.Unlock()
+		}
+	}
+	return failed
 }
 
 func (o *OnDemand[T]) takeChanged() (keys []Key) {
@@ -244,25 +296,36 @@ func (o *OnDemand[T]) takeChanged() (keys []Key) {
 func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
 	obj, ok := o.store.Get(key)
 	p := o.sources.sourceOf(key)
-	held := o.holds(key)
-	if !ok || p == nil || held != source.IsPartial(obj) {
+	if !ok || p == nil {
 		return nil
 	}
-	if !held {
+	wanted := o.wants(key, obj)
+	switch {
+	case wanted != source.IsPartial(obj):
+		return nil
+	case !wanted:
 		reduced, err := o.reduce(obj)
-		if err == nil {
-			p.sink.Substitute(p.Scope, key, reduced.(T))
+		if err == nil && p.sink.Substitute(p.Scope, key, reduced.(T)) {
+			o.ledger.reduced(key)
 		}
 		return err
 	}
 	whole, err := o.reads.Get(ctx, key, o.state(obj))
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // the watch will tell
+		// The watch will tell; until then it takes no room from others.
+		o.ledger.partial(key, 0)
+		o.signal()
+		return nil
 	case err != nil:
 		return err
 	}
-	p.sink.Substitute(p.Scope, key, whole)
+	switch {
+	case !o.ledger.whole(key, cmp.Or(o.ledger.wanted(key), footprint.One(whole)), o.holds(key)):
+		o.signal() // another informer was faster, and may have left room for a smaller one
+	case !p.sink.Substitute(p.Scope, key, whole):
+		o.ledger.partial(key, 0) // the next version is on its way
+	}
 	return nil
 }
 

@@ -224,6 +224,10 @@ func (i *informer) correctness(now time.Time) panel {
 	for st, n := range s.FailuresByStage {
 		p.counted("failures: "+status.Stage(st).String(), n)
 	}
+	if b := &s.Budget; b.Bytes > 0 {
+		p.pair("budget of whole objects", quantity.Bytes(b.Used)+" of "+quantity.Bytes(b.Bytes)+" used, "+quantity.Bytes(b.Whole)+" by these")
+		p.counted("metadata for want of room", uint64(b.Short))
+	}
 	p.counted("unreadable", s.Unreadable)
 	p.counted("epochs of the server", s.Epoch)
 	if c := &s.Consistency; c.Checks > 0 {

@@ -91,6 +91,13 @@ func informerMetrics(l *list) *metrics[status.Informer] {
 	m.add(base, gauge, "quarantined",
 		"Keys whose latest version could not be stored: reads show the version before, or none. The informer's page names them and why.",
 		func(s series, i *status.Informer) { s.gauge(float64(i.Quarantined)) })
+	m.add(base, gauge, "budget_short",
+		"Objects of which only metadata is held, since the budget for whole ones is used up. Reads of them cost a request: see what takes so much, or raise the budget.",
+		func(s series, i *status.Informer) {
+			if i.Budget.Bytes > 0 {
+				s.gauge(float64(i.Budget.Short))
+			}
+		})
 	m.add(base, counter, "lists_total",
 		"Lists, and watches with initial events, that were begun, by cause. Each but the first costs the server a full read: many of cause expired mean slow watches or a server that compacts early; of cause refused, restored or repair, a server or proxy that does not behave.",
 		func(s series, i *status.Informer) { each(s, i.ListsByCause[:], reflector.ListCause.String) }, "cause")

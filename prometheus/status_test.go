@@ -62,6 +62,7 @@ func full(name string) *fixed {
 		Quarantined: 2,
 		Failures:    3,
 		Mutations:   4,
+		Budget:      status.Budget{Bytes: 1000, Used: 990, Whole: 500, Short: 3, Since: start},
 		OwnWrites:   own.Status{Entries: 1, Oldest: start, Confirmed: 2, Late: 3, Expired: 4, Dropped: 5},
 		Consistency: consistency.Status{Checks: 5, NotChecked: 1, Sweeps: 2, Compared: 3, Skipped: 4, Differences: 6, Relists: 7, Last: start, LastNotChecked: bad},
 		SharingID:   7,

@@ -298,6 +298,7 @@ func decodedItem[T any](enc encoding.Encoding, o wire.Object[T], err error, raw 
 		return brokenItem[T](StageDecode, enc.Identity(raw), err)
 	}
 	it := ItemOf(o.Value)
+	it.Size = int64(len(raw))
 	if o.Memo != nil && it.Err == nil {
 		it.Memo = o.Memo
 	}

@@ -151,6 +151,9 @@ type Item[T any] struct {
 	Object T
 	// Memo is what the decoder wants stored with the object; may be nil.
 	Memo store.Memo
+	// Size is what the object takes on the wire, with all its fields; 0 if that is not
+	// known.
+	Size int64
 	// Err says why there is no object: an *ItemError.
 	Err error
 }

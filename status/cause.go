@@ -58,6 +58,8 @@ const (
 	CauseDegraded Cause = "degraded"
 	// CauseQuarantine: objects could not be decoded or stored.
 	CauseQuarantine Cause = "quarantine"
+	// CauseBudget: there is no room for whole objects.
+	CauseBudget Cause = "budget"
 	// CauseInconsistent: a consistency check found differences.
 	CauseInconsistent Cause = "inconsistent"
 	// CauseNotChecked: consistency checks cannot compare anything.
@@ -98,7 +100,7 @@ func Causes() []Cause {
 		all = append(all, Cause(trouble.Kind(k).String()))
 	}
 	return append(all, CauseNotSynced, CauseRelisting, CauseStopped, CauseSilent, CauseDegraded,
-		CauseQuarantine, CauseInconsistent, CauseNotChecked, CauseMutated, CauseUnconfirmedWrites, CauseReadPath,
+		CauseQuarantine, CauseBudget, CauseInconsistent, CauseNotChecked, CauseMutated, CauseUnconfirmedWrites, CauseReadPath,
 		CauseHandlerStalled, CauseHandlerBehind, CauseHandlerPanics, CauseHandlerEnded,
 		CauseGateClosed, CauseQueueBehind, CauseFailingKeys, CauseHotKeys, CauseUnmapped, CauseRunPanics)
 }

@@ -60,6 +60,20 @@ type Informer struct {
 	// the table.
 	Sharing   Sharing
 	SharingID uint64
+	// Budget is that of an informer on demand; zero if it has none.
+	Budget Budget
+}
+
+// Budget is what whole objects may take. Informers that share one show the same Bytes and
+// Used, which include what Get has read.
+type Budget struct {
+	Bytes, Used int64
+	// Whole is what the whole objects in this informer's store take.
+	Whole int64
+	// Short is how many objects are metadata because there was no room for more, since when
+	// there are any.
+	Short int
+	Since time.Time
 }
 
 // Handler is the state of a handler at one moment.

@@ -195,6 +195,11 @@ func (i *Informer) content(p *finder) {
 			quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
 			i.mendQuarantined())
 	}
+	if b := &i.Budget; b.Short > 0 {
+		p.add(Warning, CauseBudget, b.Since,
+			fmt.Sprintf("of %s only metadata is held: whole objects take %s of the budget of %s", quantity.Of(int64(b.Short), "object"), quantity.Bytes(b.Used), quantity.Bytes(b.Bytes)),
+			"Get reads them from the server; see what takes so much, or raise the Budget, and they become whole")
+	}
 	if c := &i.Consistency; c.Differences > 0 {
 		severity := Note
 		if p.now.Sub(c.LastDifference) < 2*recently {

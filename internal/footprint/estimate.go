@@ -25,6 +25,11 @@ type Estimate[T any] struct {
 	Sampled []Sized[T]
 }
 
+// One returns the memory of an object.
+func One[T any](obj T) int64 {
+	return exact(1, func(yield func(T) bool) { yield(obj) }).Bytes
+}
+
 // Of estimates the memory of the n objects that all yields in key order. Up to MaxSampled
 // objects it examines every one, and is exact except for the allocator's rounding.
 // Otherwise it iterates over all objects, at some nanoseconds each, and examines only a

@@ -4,11 +4,11 @@ package readthrough
 import (
 	"container/list"
 	"context"
-	"iter"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/budget"
 	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -19,10 +19,12 @@ type State struct {
 	Version string
 }
 
-// Options of a Cache. All are required.
+// Options of a Cache. All but Budget are required.
 type Options[T any] struct {
 	// Bytes is the most that kept objects may take. The least recently used go first.
 	Bytes int64
+	// Budget is what they take it from, as long as nobody else needs it; may be nil.
+	Budget *budget.Budget
 	// Read reads an object in a state, or a later one. It is called on a goroutine of its
 	// own; its context ends once nobody waits for it.
 	Read func(ctx context.Context, key store.Key, at State) (T, error)
@@ -76,7 +78,11 @@ type reading[T any] struct {
 
 // New returns an empty Cache.
 func New[T any](opts Options[T]) *Cache[T] {
-	return &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+	c := &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+	if opts.Budget != nil {
+		opts.Budget.Add(c)
+	}
+	return c
 }
 
 // Get returns the object that is kept in a state. If it is not, Get waits until it has been
@@ -149,40 +155,67 @@ func (c *Cache[T]) leave(want wanted, r *reading[T]) {
 
 // keep keeps an object that fits.
 func (c *Cache[T]) keep(key store.Key, obj T) {
-	state := c.opts.State(obj)
-	var only iter.Seq[T] = func(yield func(T) bool) { yield(obj) }
-	bytes := footprint.Of(1, only, nil).Bytes
-	if state.Version == "" || bytes > c.opts.Bytes {
+	state, bytes := c.opts.State(obj), footprint.One(obj)
+	if state.Version == "" || bytes > c.opts.Bytes || c.opts.Budget != nil && !c.opts.Budget.Take(bytes, false) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forgetLocked(key)
+	freed := c.forgetLocked(key)
 	for c.stats.Bytes+bytes > c.opts.Bytes {
-		c.forgetLocked(c.used.Back().Value.(*entry[T]).key)
+		freed += c.forgetLocked(c.oldestLocked())
 	}
 	c.kept[key] = c.used.PushFront(&entry[T]{key, obj, state, bytes})
 	c.stats.Objects++
 	c.stats.Bytes += bytes
+	c.mu.Unlock()
+	c.give(freed)
+}
+
+// oldestLocked returns the key of the least recently used object.
+func (c *Cache[T]) oldestLocked() store.Key { return c.used.Back().Value.(*entry[T]).key }
+
+// give returns bytes to the Budget, which may be waiting for mu.
+func (c *Cache[T]) give(bytes int64) {
+	if c.opts.Budget != nil && bytes > 0 {
+		c.opts.Budget.Give(bytes)
+	}
+}
+
+// Bytes implements budget.Spare.
+func (c *Cache[T]) Bytes() int64 { return c.Stats().Bytes }
+
+// Evict implements budget.Spare.
+func (c *Cache[T]) Evict(n int64) (freed int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for freed < n && c.stats.Objects > 0 {
+		freed += c.forgetLocked(c.oldestLocked())
+	}
+	return freed
 }
 
 // Forget removes an object, unless it is in the given state.
 func (c *Cache[T]) Forget(key store.Key, but State) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	var freed int64
 	if e := c.kept[key]; e != nil && e.Value.(*entry[T]).state != but {
-		c.forgetLocked(key)
+		freed = c.forgetLocked(key)
 	}
+	c.mu.Unlock()
+	c.give(freed)
 }
 
-func (c *Cache[T]) forgetLocked(key store.Key) {
+// forgetLocked returns how many bytes that object took.
+func (c *Cache[T]) forgetLocked(key store.Key) int64 {
 	e := c.kept[key]
 	if e == nil {
-		return
+		return 0
 	}
 	delete(c.kept, key)
+	bytes := c.used.Remove(e).(*entry[T]).bytes
 	c.stats.Objects--
-	c.stats.Bytes -= c.used.Remove(e).(*entry[T]).bytes
+	c.stats.Bytes -= bytes
+	return bytes
 }
 
 // Stats returns what is kept, and what was asked for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
+	kingletstatus "github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
@@ -80,7 +82,7 @@ func untypedClosures(cfg *rest.Config, o source.Options) (source.Source[*unstruc
 	return source.FromListerWatcher[*unstructured.Unstructured](listWatch(r.List, r.Watch), o)
 }
 
-func newDemand[T metav1.Object](t *testing.T, open opener[T], bytes int64, names ...string) *demand[T] {
+func newDemand[T metav1.Object](t *testing.T, open opener[T], opts kinglet.OnDemandOptions[T], names ...string) *demand[T] {
 	t.Helper()
 	d := &demand[T]{t: t, storage: apiserver.NewStorage(apiserver.ConfigMaps), told: history.New("on demand")}
 	for _, name := range names {
@@ -94,16 +96,17 @@ func newDemand[T metav1.Object](t *testing.T, open opener[T], bytes int64, names
 		return d.fault.Load()
 	}})
 	t.Cleanup(server.Close)
+	opts.OnError = func(err error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.errs = append(d.errs, err)
+	}
 	var err error
 	d.OnDemand, err = kinglet.NewOnDemand(func(o source.Options) (source.Source[T], error) {
 		cfg := server.Config()
 		cfg.QPS = -1
 		return open(cfg, o)
-	}, kinglet.OnDemandOptions[T]{Bytes: bytes, Options: kinglet.Options[T]{OnError: func(err error) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.errs = append(d.errs, err)
-	}}})
+	}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +152,7 @@ func TestGetReadsAnObjectWholeOncePerVersion(t *testing.T) {
 	for name, open := range openers() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDemand(t, open, 0, "a", "b")
+				d := newDemand(t, open, kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a", "b")
 				d.run()
 				held, ok := d.Store().Get(mapKey("a"))
 				if !ok || !source.IsPartial(held) || dataOf(held) != "" {
@@ -189,7 +192,7 @@ func (d *demand[T]) expect(name, data string, reads int64) {
 
 func TestManyCallersOfOneKeyShareARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a")
 		d.run()
 		d.fault.Store(&apiserver.Fault{Delay: time.Second})
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -226,7 +229,7 @@ func TestManyCallersOfOneKeyShareARequest(t *testing.T) {
 
 func TestGetSaysWhyAnObjectCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a")
 		d.run()
 		d.fault.Store(&apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))})
 		if _, err := d.Get(t.Context(), mapKey("a")); !apierrors.IsForbidden(err) {
@@ -246,7 +249,7 @@ func TestHeldObjectsAreWholeForHandlersUntilTheyAreReleased(t *testing.T) {
 	for name, open := range openers() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDemand(t, open, 0, "a", "b", "c")
+				d := newDemand(t, open, kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a", "b", "c")
 				var mu sync.Mutex
 				var told []string
 				must(d.AddHandler(kinglet.HandlerFunc[*corev1.ConfigMap](func(_ context.Context, changes []kinglet.Change[*corev1.ConfigMap]) {
@@ -309,7 +312,7 @@ func TestAnObjectThatIsHeldOrReleasedAfterItWasDecodedHasTheRightForm(t *testing
 		d := newDemand(t, func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
 			src, err := fromConfig[*corev1.ConfigMap](cfg, o)
 			return between{src, &decoded}, err
-		}, 0, "a")
+		}, kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a")
 		d.run()
 		for i, hold := range []bool{true, false, true} {
 			decoded = func() {
@@ -331,7 +334,7 @@ func TestAnObjectThatIsHeldOrReleasedAfterItWasDecodedHasTheRightForm(t *testing
 
 func TestAHeldObjectThatCannotBeReadIsReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDemand(t, fromConfig[*corev1.ConfigMap], 0, "a")
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a")
 		d.run()
 		d.fault.Store(&apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))})
 		d.Hold(mapKey("a"))
@@ -365,7 +368,7 @@ func wheneverQuiet[T metav1.Object](t *testing.T, open opener[T]) {
 		synctest.Test(t, func(t *testing.T) {
 			names := []string{"a", "b", "c", "d", "e", "f"}
 			const bytes = 4000
-			d := newDemand(t, open, bytes, names[:3]...)
+			d := newDemand(t, open, kinglet.OnDemandOptions[T]{Bytes: bytes}, names[:3]...)
 			held := map[string]bool{}
 			hold := func() {
 				name := names[r.IntN(len(names))]
@@ -439,5 +442,157 @@ func (d *demand[T]) compare(names []string, held map[string]bool, bytes int64) {
 	}
 	if s := d.OnDemandStats(); s.Bytes > bytes || (s.Bytes == 0) != (s.Objects == 0) {
 		d.t.Errorf("kept: %+v", s)
+	}
+}
+
+// everything chooses all objects.
+func everything(kinglet.Key, map[string]string, []metav1.OwnerReference) bool { return true }
+
+func large(name string, bytes int) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data": strings.Repeat("x", bytes)}}
+}
+
+// wholeOnes returns the names of the stored objects that are whole.
+func (d *demand[T]) wholeOnes() (names []string) {
+	synctest.Wait()
+	for obj := range d.Store().All() {
+		if !source.IsPartial(obj) {
+			names = append(names, obj.GetName())
+		}
+	}
+	return names
+}
+
+func TestWhatDoesNotFitInTheBudgetIsMetadataUntilThereIsRoom(t *testing.T) {
+	for name, open := range openers() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, size, budget = 20, 10_000, 55_000
+				d := newDemand(t, open, kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(budget)})
+				for i := range n {
+					must(d.storage.Create(large(fmt.Sprint("m", i), size)))
+				}
+				d.run()
+				whole := d.wholeOnes()
+				status := d.Status()
+				// What is not read from the wire counts a little more.
+				if b := status.Budget; len(whole) < 4 || len(whole) > 5 || b.Short != n-len(whole) || b.Bytes != budget || b.Used > budget || b.Used < 4*size || b.Since.IsZero() {
+					t.Fatalf("%v are whole; %+v", whole, b)
+				}
+				problems := slices.DeleteFunc(status.Problems(time.Now()), func(p kingletstatus.Problem) bool { return p.Cause == kingletstatus.CauseReadPath })
+				if len(problems) != 1 || problems[0].Cause != kingletstatus.CauseBudget || !strings.Contains(problems[0].What, fmt.Sprintf("of %d objects only metadata is held", n-len(whole))) {
+					t.Errorf("problems: %v", problems)
+				}
+				// Reads have all of them, and take nothing from those that are whole.
+				for i := range n {
+					if obj, err := d.Get(t.Context(), mapKey(fmt.Sprint("m", i))); err != nil || len(dataOf(obj)) != size {
+						t.Errorf("Get: %v, %v", obj, err)
+					}
+				}
+				if again := d.wholeOnes(); !reflect.DeepEqual(again, whole) {
+					t.Errorf("%v are whole after reads, not %v", again, whole)
+				}
+				// One grows, and no longer fits.
+				must(d.storage.Update(large(whole[0], 30_000)))
+				if slices.Contains(d.wholeOnes(), whole[0]) {
+					t.Error("an object that has grown beyond the budget is whole")
+				}
+				// They go, and the others become whole.
+				for i := range n - 3 {
+					must(d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: fmt.Sprint("m", i)}, nil))
+				}
+				whole = d.wholeOnes()
+				if status = d.Status(); len(whole) != 3 || status.Budget.Short != 0 || !status.Budget.Since.IsZero() {
+					t.Errorf("with room for all %v are whole; %+v; %v", whole, status.Budget, d.errs)
+				}
+			})
+		})
+	}
+}
+
+func TestHeldObjectsAreWholeBeyondTheBudgetAndOthersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 10_000
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(3*size + size/2)})
+		for i := range 4 {
+			must(d.storage.Create(large(fmt.Sprint("m", i), size)))
+		}
+		d.Hold(mapKey("m2"))
+		d.run()
+		expect := func(when string, held []string, whole int, most int64) {
+			t.Helper()
+			names := d.wholeOnes()
+			missing := slices.DeleteFunc(held, func(name string) bool { return slices.Contains(names, name) })
+			if b := d.Status().Budget; len(missing) > 0 || len(names) != whole || b.Used > most || b.Short != 4-whole {
+				t.Errorf("%s %v are whole; %+v", when, names, b)
+			}
+		}
+		expect("at first", []string{"m2"}, 3, 3.5*size)
+		d.Hold(mapKey("m3"))
+		expect("with two held", []string{"m2", "m3"}, 3, 3.5*size)
+		d.Hold(mapKey("m0"), mapKey("m1"))
+		expect("with all held", []string{"m0", "m1", "m2", "m3"}, 4, 4.5*size)
+		d.Release(mapKey("m0"), mapKey("m1"))
+		expect("after a release", []string{"m2", "m3"}, 3, 3.5*size)
+	})
+}
+
+// Writes of all sizes, holds and releases, over two informers that share a budget: once all
+// is quiet, they keep to it, and nothing is metadata that would fit.
+func TestInformersKeepToTheirBudget(t *testing.T) {
+	for seed := range uint64(testkit.Trials(40)) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 28))
+			const limit = 20_000
+			opts := kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(limit), Bytes: 1 << 30}
+			both := []*demand[*corev1.ConfigMap]{newDemand(t, fromConfig[*corev1.ConfigMap], opts), newDemand(t, fromConfig[*corev1.ConfigMap], opts)}
+			for _, d := range both {
+				d.run()
+			}
+			for range 150 {
+				d, name := both[r.IntN(2)], fmt.Sprint("m", r.IntN(12))
+				switch r.IntN(6) {
+				case 0, 1:
+					_, _ = d.storage.Create(large(name, r.IntN(6_000)))
+				case 2:
+					_, _ = d.storage.Update(large(name, r.IntN(6_000)))
+				case 3:
+					_, _ = d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name}, nil)
+				case 4:
+					_, _ = d.Get(t.Context(), mapKey(name))
+				default:
+					synctest.Wait()
+				}
+			}
+			synctest.Wait()
+			used, room := int64(0), int64(limit)
+			for _, d := range both {
+				room -= d.Status().Budget.Whole
+			}
+			for _, d := range both {
+				state, _ := d.storage.List(corev1.Resource("configmaps"))
+				for _, obj := range state {
+					// What is not data takes some hundred bytes.
+					cm := obj.(*corev1.ConfigMap)
+					if held, _ := d.Store().Get(mapKey(cm.Name)); source.IsPartial(held) && int64(len(cm.Data["data"])+400) < room {
+						t.Errorf("%s has %d bytes, there is room for %d, and it is metadata", cm.Name, len(cm.Data["data"]), room)
+					}
+				}
+				b, kept := d.Status().Budget, d.OnDemandStats().Bytes
+				used += b.Whole + kept
+				if n := d.Store().Len() - len(d.wholeOnes()); b.Short != n || b.Used > limit {
+					t.Errorf("%d objects are metadata; %+v", n, b)
+				}
+				if wrong := d.told.Wrong(); len(wrong) > 0 {
+					t.Error(wrong)
+				}
+			}
+			if b := both[0].Status().Budget; b.Used != used {
+				t.Errorf("%d bytes are used, and those that are held take %d", b.Used, used)
+			}
+			if t.Failed() {
+				t.Fatal("seed", seed)
+			}
+		})
 	}
 }
