@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,13 +54,15 @@ type OnDemandStats = readthrough.Stats
 // Make one with NewOnDemand. All methods are safe for concurrent use.
 type OnDemand[T metav1.Object] struct {
 	*Informer[T]
+	pipeline *pipeline[T]
 	// whole reads whole objects.
 	whole  source.Source[T]
 	reads  *readthrough.Cache[T]
 	reduce func(obj any) (any, error)
 	// choose is OnDemandOptions.Whole.
-	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	ledger *ledger
+	choose   func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	ledger   *ledger
+	settling atomic.Bool
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
 
@@ -70,8 +75,9 @@ type OnDemand[T metav1.Object] struct {
 }
 
 // NewOnDemand returns an informer that starts nothing: see Run. open makes its two sources,
-// of the same objects: it adds what it wants to the options that it is given, and passes them
-// to source.FromConfig, FromREST or FromListerWatcher. Get's requests are lists of one name,
+// of the same objects: it adds a namespace, selectors and the like to the options that it is
+// given, and passes them to source.FromConfig, FromREST or FromListerWatcher. Of fields, only
+// managed ones can be dropped. Get's requests are lists of one name,
 // which need no other permission than the informer's, and are subject to the rate limit of
 // the second source's client.
 func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], error), opts OnDemandOptions[T]) (*OnDemand[T], error) {
@@ -97,7 +103,14 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if o.whole, err = open(source.Options{}); err != nil {
 		return nil, err
 	}
-	if o.reduce = lean.Traits().Reduce; o.reduce == nil || !o.whole.Traits().ExactLists {
+	if lean == nil || o.whole == nil {
+		return nil, errors.New("informer on demand: no source")
+	}
+	of := o.whole.Traits()
+	if of.Reduce != nil || of.CheckIndex != nil {
+		return nil, fmt.Errorf("informer on demand of %s: its options leave fields out, and Get is to return whole objects: of Keep, Drop and Whole only Drop of managed fields can be added", lean)
+	}
+	if o.reduce = lean.Traits().Reduce; o.reduce == nil || !of.ExactLists {
 		return nil, fmt.Errorf("informer on demand of %s: the source does not do what its options say: is it made by package source with them?", lean)
 	}
 	if opts.Budget != nil {
@@ -107,13 +120,17 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if o.Informer, err = New(lean, opts.Options); err != nil {
 		return nil, err
 	}
-	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state})
+	o.pipeline = o.sources.each()[0]
+	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state, Exists: o.exists})
 	_, err = o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"})
 	return o, err
 }
 
 // Run is Informer.Run.
 func (o *OnDemand[T]) Run(ctx context.Context) error {
+	if o.settling.Swap(true) {
+		return o.Informer.Run(ctx) // which has the error
+	}
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { o.settle(ctx) })
@@ -138,16 +155,18 @@ func (o *OnDemand[T]) Get(ctx context.Context, key Key) (T, error) {
 			return none, err
 		}
 	}
+	synced := o.HasSynced() // before the store is read
 	obj, ok := o.Store().Get(key)
 	switch {
 	case ok && !source.IsPartial(obj):
 		return obj, nil
 	case ok:
 		return o.reads.Get(ctx, key, o.state(obj))
-	case o.HasSynced():
+	case synced:
 		return none, o.notFound(key)
 	}
-	return o.reads.Get(ctx, key, readthrough.State{})
+	// Nothing says how new an answer has to be that others wait for.
+	return o.read(ctx, key, readthrough.State{})
 }
 
 // Hold makes the store hold the objects under keys whole from now on, whether they exist or
@@ -164,6 +183,9 @@ func (o *OnDemand[T]) hold(held bool, keys []Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, key := range keys {
+		if _, was := o.held[key]; was == held {
+			continue
+		}
 		if held {
 			o.held[key] = struct{}{}
 		} else {
@@ -233,53 +255,78 @@ func (o *OnDemand[T]) look(key Key) {
 }
 
 // settleRetry is the least time between two attempts to read what is held, which doubles up
-// to settleRetryMax.
+// to settleRetryMax. An attempt takes settleTimeout at most, and settleReads are made at once.
 const (
 	settleRetry    = time.Second
 	settleRetryMax = 30 * time.Second
+	settleTimeout  = time.Minute
+	settleReads    = 8
 )
 
 // settle gives stored objects the form that they are to have, until ctx ends.
 func (o *OnDemand[T]) settle(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-o.Synced():
+	}
 	retry := settleRetry
 	again := time.NewTimer(0)
 	defer again.Stop()
-	select {
-	case <-ctx.Done():
-	case <-o.Synced():
-	}
+	// failed are keys that could not be read; only the timer has them tried again.
+	failed := map[Key]struct{}{}
 	for {
+		tried := true
 		select {
 		case <-ctx.Done():
 			return
 		case <-o.wake:
+			tried = false
 		case <-again.C:
 		}
-		// Those that are looked at first may leave others without room.
-		failed := o.settleAll(ctx, o.takeChanged())
-		failed = o.settleAll(ctx, append(o.ledger.excess(o.holds), o.ledger.fits()...)) || failed
-		if !failed {
-			retry = settleRetry
-			continue
+		keys := o.takeChanged()
+		if tried {
+			keys = slices.AppendSeq(keys, maps.Keys(failed))
+			clear(failed)
 		}
-		again.Reset(retry)
-		retry = min(2*retry, settleRetryMax)
+		// Those that are looked at first may leave others without room.
+		before := len(failed)
+		o.settleAll(ctx, keys, failed)
+		o.settleAll(ctx, append(o.ledger.excess(o.holds), o.ledger.fits()...), failed)
+		switch {
+		case len(failed) == 0:
+			retry = settleRetry
+		case len(failed) > before:
+			again.Reset(retry)
+			retry = min(2*retry, settleRetryMax)
+		}
 	}
 }
 
-// settleAll reports whether a key has to be tried again.
-func (o *OnDemand[T]) settleAll(ctx context.Context, keys []Key) (failed bool) {
+// settleAll looks at the keys that have not failed, and adds those that could not be read.
+func (o *OnDemand[T]) settleAll(ctx context.Context, keys []Key, failed map[Key]struct{}) {
+	keys = slices.DeleteFunc(keys, func(key Key) bool { _, is := failed[key]; return is })
+	var reading sync.WaitGroup
+	slots := make(chan struct{}, settleReads)
+	var mu sync.Mutex // of failed
 	for _, key := range keys {
-		if err := o.settleKey(ctx, key); err != nil && ctx.Err() == nil {
-			o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", key, err)))
-			failed = true
-			o.mu.Lock()
-			o.changed[key] = struct{}{} // without a signal
-			o.mu.Unlock()
-		}
+		slots <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, errSettle)
+			defer cancel()
+			if err := o.settleKey(ctx, key); err != nil && !errors.Is(err, context.Canceled) {
+				o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", key, err)))
+				mu.Lock()
+				defer mu.Unlock()
+				failed[key] = struct{}{}
+			}
+		})
 	}
-	return failed
+	reading.Wait()
 }
+
+var errSettle = fmt.Errorf("no answer within %v", settleTimeout)
 
 func (o *OnDemand[T]) takeChanged() (keys []Key) {
 	o.mu.Lock()
@@ -295,20 +342,21 @@ func (o *OnDemand[T]) takeChanged() (keys []Key) {
 // meanwhile, that is for handle.
 func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
 	obj, ok := o.store.Get(key)
-	p := o.sources.sourceOf(key)
-	if !ok || p == nil {
+	if !ok {
 		return nil
 	}
-	wanted := o.wants(key, obj)
-	switch {
-	case wanted != source.IsPartial(obj):
+	if wanted := o.wants(key, obj); wanted != source.IsPartial(obj) {
 		return nil
-	case !wanted:
+	} else if !wanted {
 		reduced, err := o.reduce(obj)
-		if err == nil && p.sink.Substitute(p.Scope, key, reduced.(T)) {
-			o.ledger.reduced(key)
+		if err != nil || !source.IsPartial(reduced.(T)) {
+			return err // if it is whole, somebody else's option says so
 		}
-		return err
+		if done, err := o.substitute(key, obj, reduced.(T)); !done || err != nil {
+			return err
+		}
+		o.ledger.reduced(key)
+		return nil
 	}
 	whole, err := o.reads.Get(ctx, key, o.state(obj))
 	switch {
@@ -319,28 +367,45 @@ func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
 		return nil
 	case err != nil:
 		return err
-	}
-	switch {
 	case !o.ledger.whole(key, cmp.Or(o.ledger.wanted(key), footprint.One(whole)), o.holds(key)):
 		o.signal() // another informer was faster, and may have left room for a smaller one
-	case !p.sink.Substitute(p.Scope, key, whole):
+		return nil
+	}
+	done := false
+	if o.state(whole) == o.state(obj) {
+		done, err = o.substitute(key, obj, whole)
+	}
+	if !done {
 		o.ledger.partial(key, 0) // the next version is on its way
 	}
-	return nil
+	return err
+}
+
+func (o *OnDemand[T]) substitute(key Key, held, obj T) (bool, error) {
+	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj)
+	for _, err := range store.Errors(err) {
+		o.opts.OnError(err)
+	}
+	return done, nil
 }
 
 func (o *OnDemand[T]) state(obj T) readthrough.State {
-	return readthrough.State{UID: o.opts.UID(obj), Version: objectVersion(obj)}
+	return readthrough.State{UID: o.opts.UID(obj), Version: objectVersion(obj), Epoch: o.pipeline.sink.Epoch()}
+}
+
+func (o *OnDemand[T]) exists(key Key, state readthrough.State) bool {
+	obj, ok := o.store.Get(key)
+	return ok && o.opts.UID(obj) == state.UID
 }
 
 // read reads an object in a state, or a later one, from the server.
 func (o *OnDemand[T]) read(ctx context.Context, key Key, at readthrough.State) (found T, err error) {
-	name := fields.Set{"metadata.name": key.Name}
+	name := fields.OneTermEqualSelector("metadata.name", key.Name)
 	if key.Namespace != "" {
-		name["metadata.namespace"] = key.Namespace
+		name = fields.AndSelectors(name, fields.OneTermEqualSelector("metadata.namespace", key.Namespace))
 	}
 	req := source.ListRequest[T]{
-		FieldSelector: name.AsSelector().String(), ResourceVersion: at.Version, NotOlderThan: at.Version != "",
+		FieldSelector: name.String(), ResourceVersion: at.Version, NotOlderThan: at.Version != "",
 		Held: func(Key) (none T, _ store.Memo, ok bool) { return none, nil, false },
 	}
 	err = o.notFound(key)

@@ -11,10 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/kinglet-go/kinglet/internal/readthrough"
 )
 
 // kind is the objects of a Kubernetes kind in the form in which a program asks for
@@ -26,7 +23,7 @@ type kind struct {
 	example      runtime.Object
 	kindInformer *kindInformer
 	// demand is what Get reads from the server and keeps; nil if it keeps nothing.
-	demand *readthrough.Cache[client.Object]
+	demand *demand
 
 	// removed is guarded by Cache.mu.
 	removed bool
@@ -105,7 +102,9 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 		}
 	}
 	k = &kind{storage: host, apiVersion: gvk.GroupVersion().String(), example: example, kindInformer: newKindInformer(host, f)}
-	k.demand = c.onDemand(k)
+	if k.demand, err = c.onDemand(k); err != nil {
+		return nil, false, false, err
+	}
 	host.kinds++
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)
@@ -171,6 +170,9 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	}
 	delete(c.kinds[f], gvk)
 	k.removed = true
+	if k.demand != nil {
+		k.demand.handler.Remove()
+	}
 	if k.kinds--; k.kinds == 0 {
 		k.hide()
 		c.own.Remove(k.informer.Kinglet())

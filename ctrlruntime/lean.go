@@ -203,22 +203,53 @@ func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n 
 	return n
 }
 
-// onDemand returns the cache of what Get reads of a kind; nil if it keeps nothing.
-func (c *Cache) onDemand(k *kind) *readthrough.Cache[client.Object] {
+// demand is what Get has read of a kind from the server, and keeps.
+type demand struct {
+	*readthrough.Cache[client.Object]
+	informer *kinglet.Informer[any]
+	handler  kinglet.Registration
+}
+
+// onDemand returns the demand of a kind; nil if it keeps nothing.
+func (c *Cache) onDemand(k *kind) (*demand, error) {
 	if k.lean == nil || k.lean.OnDemand == 0 {
-		return nil
+		return nil, nil
 	}
-	return readthrough.New(readthrough.Options[client.Object]{
+	d := &demand{informer: k.informer.Kinglet()}
+	d.Cache = readthrough.New(readthrough.Options[client.Object]{
 		Bytes: k.lean.OnDemand,
 		Read: func(ctx context.Context, key kinglet.Key, _ readthrough.State) (client.Object, error) {
 			return c.live(ctx, k, key)
 		},
-		State: stateOf,
+		State: func(obj client.Object) readthrough.State { return d.stateOf(obj) },
+		Exists: func(key kinglet.Key, state readthrough.State) bool {
+			held, ok := d.informer.Store().Get(key)
+			return ok && d.stateOf(held).UID == state.UID
+		},
 	})
+	var err error
+	d.handler, err = d.informer.AddHandler(kinglet.HandlerFunc[any](d.forget), kinglet.HandlerOptions{Name: "on demand"})
+	return d, err
 }
 
-func stateOf(obj client.Object) readthrough.State {
-	return readthrough.State{UID: obj.GetUID(), Version: obj.GetResourceVersion()}
+// forget is a handler.
+func (d *demand) forget(_ context.Context, changes []kinglet.Change[any]) {
+	for i := range changes {
+		c := &changes[i]
+		var now readthrough.State
+		if c.Type != kinglet.Deleted {
+			now = d.stateOf(c.New)
+		}
+		d.Forget(c.Key, now)
+	}
+}
+
+func (d *demand) stateOf(obj any) readthrough.State {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return readthrough.State{}
+	}
+	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch}
 }
 
 // getLive gets an object of which only metadata is held.
@@ -231,7 +262,7 @@ func (c *Cache) getLive(ctx context.Context, k *kind, held any, out client.Objec
 	var obj client.Object
 	var err error
 	if k.demand != nil {
-		obj, err = k.demand.Get(ctx, key, stateOf(metadata))
+		obj, err = k.demand.Get(ctx, key, k.demand.stateOf(metadata))
 	} else {
 		obj, err = c.live(ctx, k, key)
 		asked = new(true) // nobody else has it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,11 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	for _, change := range changes {
 		if err := change.storage.change(change.next); !c.unused(change.storage) {
 			errs = append(errs, err)
+		}
+	}
+	for _, k := range c.all() {
+		if k.gvk == gvk && k.demand != nil {
+			k.demand.Evict(math.MaxInt64) // a Transform has made it
 		}
 	}
 	return errors.Join(errs...)

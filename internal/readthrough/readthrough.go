@@ -10,13 +10,28 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/budget"
 	"github.com/kinglet-go/kinglet/internal/footprint"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// State is a state of an object: its UID and resource version.
+// State is a state of an object: its UID and resource version, and how often the server had
+// begun to number these anew.
 type State struct {
 	UID     types.UID
 	Version string
+	Epoch   uint64
+}
+
+// serves reports whether an object in a state is as new as another of it.
+func (s State) serves(at State) bool {
+	if s.UID != at.UID || s.Epoch != at.Epoch {
+		return false
+	}
+	if s.Version == at.Version {
+		return true
+	}
+	order, ok := resourceversion.Compare(s.Version, at.Version)
+	return ok && order > 0
 }
 
 // Options of a Cache. All but Budget are required.
@@ -28,8 +43,10 @@ type Options[T any] struct {
 	// Read reads an object in a state, or a later one. It is called on a goroutine of its
 	// own; its context ends once nobody waits for it.
 	Read func(ctx context.Context, key store.Key, at State) (T, error)
-	// State returns the state of an object.
+	// State returns the state of an object that was read.
 	State func(T) State
+	// Exists reports whether there is an object in a state, or an earlier one.
+	Exists func(key store.Key, state State) bool
 }
 
 // Cache keeps objects that were read. Make one with New. It is safe for concurrent use.
@@ -85,13 +102,13 @@ func New[T any](opts Options[T]) *Cache[T] {
 	return c
 }
 
-// Get returns the object that is kept in a state. If it is not, Get waits until it has been
+// Get returns the object that is kept in a state, or a later one. If there is none, Get waits until it has been
 // read, or ctx ends. Calls for one state share a read, and its error. An object without a
 // version is not kept.
 func (c *Cache[T]) Get(ctx context.Context, key store.Key, at State) (T, error) {
 	c.mu.Lock()
 	if e := c.kept[key]; e != nil {
-		if kept := e.Value.(*entry[T]); kept.state == at {
+		if kept := e.Value.(*entry[T]); kept.state.serves(at) {
 			c.used.MoveToFront(e)
 			c.stats.Hits++
 			c.mu.Unlock()
@@ -156,7 +173,7 @@ func (c *Cache[T]) leave(want wanted, r *reading[T]) {
 // keep keeps an object that fits.
 func (c *Cache[T]) keep(key store.Key, obj T) {
 	state, bytes := c.opts.State(obj), footprint.One(obj)
-	if state.Version == "" || bytes > c.opts.Bytes || c.opts.Budget != nil && !c.opts.Budget.Take(bytes, false) {
+	if state.Version == "" || bytes > c.opts.Bytes || !c.opts.Exists(key, state) || c.opts.Budget != nil && !c.opts.Budget.Take(bytes, false) {
 		return
 	}
 	c.mu.Lock()
@@ -194,11 +211,11 @@ func (c *Cache[T]) Evict(n int64) (freed int64) {
 	return freed
 }
 
-// Forget removes an object, unless it is in the given state.
+// Forget removes an object, unless it is in the given state, or a later one.
 func (c *Cache[T]) Forget(key store.Key, but State) {
 	c.mu.Lock()
 	var freed int64
-	if e := c.kept[key]; e != nil && e.Value.(*entry[T]).state != but {
+	if e := c.kept[key]; e != nil && !e.Value.(*entry[T]).state.serves(but) {
 		freed = c.forgetLocked(key)
 	}
 	c.mu.Unlock()

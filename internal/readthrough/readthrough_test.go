@@ -34,7 +34,8 @@ func (w *world) cache(bytes int64) *Cache[*corev1.ConfigMap] {
 				Data:       map[string]string{"data": strings.Repeat("x", w.sizes[key])},
 			}, nil
 		},
-		State: func(c *corev1.ConfigMap) State { return State{c.UID, c.ResourceVersion} },
+		Exists: func(store.Key, State) bool { return true },
+		State:  func(c *corev1.ConfigMap) State { return State{UID: c.UID, Version: c.ResourceVersion} },
 	})
 }
 
@@ -53,7 +54,7 @@ func TestTheLeastRecentlyUsedGoFirstAndTheBytesStayWithinTheBound(t *testing.T) 
 				w.sizes[key] = 2 * bound
 			}
 			alone := w.cache(4 * bound)
-			if _, err := alone.Get(t.Context(), key, State{"u", "version1"}); err != nil {
+			if _, err := alone.Get(t.Context(), key, State{UID: "u", Version: "version1"}); err != nil {
 				t.Fatal(err)
 			}
 			if bytes[key] = alone.Stats().Bytes; bytes[key] < int64(w.sizes[key]) {
@@ -66,7 +67,7 @@ func TestTheLeastRecentlyUsedGoFirstAndTheBytesStayWithinTheBound(t *testing.T) 
 		reads := 0
 		for step := range 400 {
 			key := store.Key{Name: fmt.Sprint("name", r.IntN(12))}
-			at := State{"u", fmt.Sprint("version", 1+r.IntN(8)/7)}
+			at := State{UID: "u", Version: fmt.Sprint("version", 1+r.IntN(8)/7)}
 			i := slices.Index(kept, key)
 			if r.IntN(10) == 0 {
 				if c.Forget(key, at); i >= 0 && versions[key] != at.Version {
@@ -120,7 +121,7 @@ func TestAnObjectWithoutAVersionIsNotKept(t *testing.T) {
 
 func TestGetOfAKeptObjectAllocatesNothing(t *testing.T) {
 	c := (&world{}).cache(1 << 20)
-	key, at := store.Key{Namespace: "ns", Name: "a"}, State{"u", "1"}
+	key, at := store.Key{Namespace: "ns", Name: "a"}, State{UID: "u", Version: "1"}
 	get := func() {
 		if _, err := c.Get(t.Context(), key, at); err != nil {
 			t.Fatal(err)

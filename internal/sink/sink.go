@@ -62,6 +62,7 @@ type Sink[T any] struct {
 	// afresh are the keys whose objects are decoded without their memos until the next
 	// list; may be nil.
 	afresh atomic.Pointer[map[store.Key]struct{}]
+	epoch  atomic.Uint64
 	// duplicates counts events that changed nothing.
 	duplicates atomic.Uint64
 
@@ -169,23 +170,27 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 	}
 }
 
-// Substitute stores another form of the object under a key, unless the store holds another
-// state of it by now, or none. Handlers receive it as an update.
-func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, obj T) (done bool) {
+// Substitute stores another form of an object, unless the store no longer holds that. Handlers
+// receive it as an update. It may be called from any goroutine. The errors are those of
+// indexes.
+func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T) (done bool, err error) {
 	s.opts.Detector.Entering(key, obj)
 	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
-		held, ok := s.opts.Store.Get(key)
-		if !ok || s.opts.UID(held) != s.opts.UID(obj) || s.opts.Version(held) != s.opts.Version(obj) {
+		if now, ok := s.opts.Store.Get(key); !ok || any(now) != any(held) {
 			return nil, ""
 		}
-		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Version(obj)}
-		changes, _ = s.opts.Store.Apply(store.Batch[T]{Scope: scope, Ops: []store.Op[T]{op}, Reason: store.Live, Reported: true}, nil)
+		// The collection stays where it is.
+		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Store.ResourceVersion(scope.ID)}
+		changes, err = s.opts.Store.Apply(store.Batch[T]{Scope: scope, Ops: []store.Op[T]{op}, Reason: store.Live, Reported: true}, nil)
 		done = len(changes) > 0
 		return changes, ""
 	})
 	s.opts.Detector.Settled()
-	return done
+	return done, err
 }
+
+// Epoch returns how often the server began to number anew.
+func (s *Sink[T]) Epoch() uint64 { return s.epoch.Load() }
 
 // Duplicates implements reflector.Comparing.
 func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
@@ -281,6 +286,9 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 		} else {
 			s.failed(s.opts.Store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
 			changes = s.legal(changes)
+		}
+		if epoch {
+			s.epoch.Add(1)
 		}
 		s.failures = append(s.failures, s.opts.Own.Replaced(scope.ID, version, changes, epoch)...)
 		return changes, s.hubVersion(version)

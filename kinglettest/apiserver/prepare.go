@@ -47,13 +47,24 @@ func copyStatus(to, from runtime.Object) {
 	}
 }
 
+// counted are the kinds whose strategies set a generation, by group: grep "Generation = 1" in
+// k8s.io/kubernetes/pkg/registry.
+var counted = map[string]string{
+	"":                             "Pod PodTemplate ReplicationController",
+	"admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
+	"apps":                         "DaemonSet Deployment ReplicaSet StatefulSet",
+	"batch":                        "CronJob Job",
+	"discovery.k8s.io":             "EndpointSlice",
+	"flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+	"networking.k8s.io":            "Ingress IngressClass NetworkPolicy",
+	"policy":                       "PodDisruptionBudget",
+	"resource.k8s.io":              "DeviceClass DeviceTaintRule ResourceSlice",
+	"scheduling.k8s.io":            "PriorityClass",
+}
+
 // generations reports whether a server counts the changes of what is desired.
 func (r *Resource) generations() bool {
-	switch r.Group {
-	case "apps", "batch", "networking.k8s.io", "policy":
-		return true
-	}
-	return r.custom() || r.Group == "" && r.Kind == "Pod"
+	return r.custom() || slices.Contains(strings.Fields(counted[r.Group]), r.Kind)
 }
 
 // sameDesired reports whether nothing differs that raises the generation.
@@ -61,13 +72,22 @@ func (r *Resource) sameDesired(a, b runtime.Object) bool {
 	if u, ok := a.(*unstructured.Unstructured); ok {
 		return equality.Semantic.DeepEqual(r.desired(u), r.desired(b.(*unstructured.Unstructured)))
 	}
-	specs := func(obj runtime.Object) any {
-		if v := reflect.ValueOf(obj).Elem().FieldByName("Spec"); v.IsValid() {
-			return v.Interface()
+	return equality.Semantic.DeepEqual(desiredOf(a), desiredOf(b))
+}
+
+// desiredOf returns the fields that say what is desired: of the kinds that have a generation,
+// some have no Spec.
+func desiredOf(obj runtime.Object) (parts []any) {
+	v := reflect.ValueOf(obj).Elem()
+	for _, name := range []string{"Spec", "Template", "Webhooks", "Endpoints", "Ports", "AddressType"} {
+		if f := v.FieldByName(name); f.IsValid() {
+			parts = append(parts, f.Interface())
 		}
-		return nil
 	}
-	return equality.Semantic.DeepEqual(specs(a), specs(b))
+	if v.FieldByName("Endpoints").IsValid() {
+		parts = append(parts, metaOf(obj).GetLabels()) // of an EndpointSlice
+	}
+	return parts
 }
 
 func (r *Resource) desired(u *unstructured.Unstructured) map[string]any {

@@ -348,7 +348,10 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 	case in.dry:
 		return obj, nil
 	case m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0:
-		return s.writeLocked(c, watch.Deleted, obj, old), nil
+		// The update is not written, but answered as if it were: deleteWithoutFinalizers in
+		// k8s.io/apiserver/pkg/registry/generic/registry.
+		s.writeLocked(c, watch.Deleted, old.DeepCopyObject(), old)
+		return obj, nil
 	case equality.Semantic.DeepEqual(obj, old):
 		return old, nil
 	}

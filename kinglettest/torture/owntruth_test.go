@@ -110,11 +110,14 @@ func (t *ownTruth) write(storage *apiserver.Storage, name string, do func() (run
 	w := &ownWrite{name: name, revision: number(obj.ResourceVersion), uid: obj.UID, obj: obj}
 	w.gone = obj.DeletionTimestamp == nil && deleted && len(obj.Finalizers) == 0 || obj.DeletionTimestamp != nil && len(obj.Finalizers) == 0
 	w.deleted = deleted && w.gone
-	if storage.Revision() == before {
+	after := storage.Revision()
+	if after == before {
 		return w // an update that changed nothing is answered as well
 	}
+	// The answer to the update that removes the last finalizer has an earlier version.
+	w.revision = after
 	t.states[name] = append(t.states[name], ownState{
-		revision: w.revision, version: obj.ResourceVersion, uid: obj.UID,
+		revision: w.revision, version: strconv.FormatInt(w.revision, 10), uid: obj.UID,
 		there: !w.gone && (!t.selects || obj.Labels["in"] == "yes"),
 	})
 	return w

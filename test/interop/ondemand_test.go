@@ -39,9 +39,12 @@ type demand[T metav1.Object] struct {
 	*kinglet.OnDemand[T]
 	t       *testing.T
 	storage *apiserver.Storage
-	// reads counts lists of one object. fault, if it is set, is what they meet.
+	server  *apiserver.Server
+	// reads counts lists of one object. fault, if it is set, is what they meet, or those of
+	// one name.
 	reads atomic.Int64
 	fault atomic.Pointer[apiserver.Fault]
+	only  string
 	told  *history.History
 	stop  func()
 	mu    sync.Mutex
@@ -93,8 +96,12 @@ func newDemand[T metav1.Object](t *testing.T, open opener[T], opts kinglet.OnDem
 			return nil
 		}
 		d.reads.Add(1)
+		if d.only != "" && !strings.Contains(r.Options.FieldSelector, "metadata.name="+d.only+",") {
+			return nil
+		}
 		return d.fault.Load()
 	}})
+	d.server = server
 	t.Cleanup(server.Close)
 	opts.OnError = func(err error) {
 		d.mu.Lock()
@@ -595,4 +602,147 @@ func TestInformersKeepToTheirBudget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// none are options without any of their own.
+var none kinglet.OnDemandOptions[*corev1.ConfigMap]
+
+func TestOptionsThatLeaveFieldsOutOfWhatGetReadsAreAnError(t *testing.T) {
+	for name, change := range map[string]func(*source.Options){
+		"Keep": func(o *source.Options) { o.Keep = []string{"data"} },
+		"Drop": func(o *source.Options) { o.Drop = []string{"binaryData"} },
+		"Whole": func(o *source.Options) {
+			o.Whole = func(key kinglet.Key, _ map[string]string, _ []metav1.OwnerReference) bool { return key.Name == "a" }
+		},
+		"managed fields": func(o *source.Options) { o.Drop = []string{source.DropManagedFields} },
+	} {
+		_, err := kinglet.NewOnDemand(func(o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			change(&o)
+			return fromConfig[*corev1.ConfigMap](&rest.Config{}, o)
+		}, none)
+		if (err == nil) != (name == "managed fields") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := kinglet.NewOnDemand(func(source.Options) (source.Source[*corev1.ConfigMap], error) { return nil, nil }, none); err == nil {
+		t.Error("no source is none")
+	}
+}
+
+func TestWhatGetReturnsIsOfTheServersPresentEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], none, "a")
+		d.run()
+		backup := d.storage.Revision()
+		must(d.storage.Update(configMap("a", "lost")))
+		synctest.Wait()
+		d.expect("a", "lost", 1)
+		if err := d.storage.Restore(backup); err != nil {
+			t.Fatal(err)
+		}
+		d.server.Disconnect()
+		time.Sleep(10 * time.Minute)
+		// Another content has the version that the lost one had.
+		must(d.storage.Update(configMap("a", "restored")))
+		synctest.Wait()
+		d.expect("a", "restored", 2)
+	})
+}
+
+func TestHoldAndReleaseDoNotMoveTheStoresVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], none, "a", "b")
+		late, err := d.AddHandler(history.Typed[*corev1.ConfigMap]{History: history.New("late")}, kinglet.HandlerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.run()
+		must(d.storage.Update(configMap("b", "2")))
+		synctest.Wait()
+		at := fmt.Sprint(d.storage.Revision())
+		for _, change := range []func(...kinglet.Key){d.Hold, d.Release} {
+			change(mapKey("a"))
+			synctest.Wait()
+			if got := d.Snapshot().ResourceVersion(""); got != at || d.Status().ResourceVersion != at || late.DeliveredThrough() != at {
+				t.Errorf("at %s the snapshot has %s, the status %s, and the handler %s", at, got, d.Status().ResourceVersion, late.DeliveredThrough())
+			}
+		}
+	})
+}
+
+func TestOneReadThatFailsOrHangsDelaysNoOther(t *testing.T) {
+	for name, fault := range map[string]apiserver.Fault{
+		"fails": {Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))}, "hangs": {StallAfter: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var names []string
+				for i := range 40 {
+					names = append(names, fmt.Sprint("m", i))
+				}
+				d := newDemand(t, fromConfig[*corev1.ConfigMap], none, names...)
+				d.only = "m0"
+				d.Hold(mapKey("m39"))
+				d.run()
+				d.fault.Store(&fault)
+				d.Hold(mapKey("m0"))
+				synctest.Wait()
+				reads := d.reads.Load()
+				d.Release(mapKey("m39"))
+				for _, name := range names[1:30] {
+					d.Hold(mapKey(name))
+				}
+				time.Sleep(2 * time.Minute)
+				if whole := d.wholeOnes(); len(whole) != 29 {
+					t.Errorf("%v are whole; %v", whole, d.errs)
+				}
+				if n := d.reads.Load() - reads; n > 29+10 {
+					t.Errorf("%d requests in two minutes", n)
+				}
+				d.fault.Store(nil)
+				time.Sleep(2 * time.Minute)
+				if whole := d.wholeOnes(); len(whole) != 30 {
+					t.Errorf("once the server answers %v are whole", whole)
+				}
+			})
+		})
+	}
+}
+
+// A replica that lags shows metadata older than what another has answered with.
+func TestGetDoesNotGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], none, "a")
+		ahead := apiserver.New(d.storage, apiserver.Options{})
+		defer ahead.Close()
+		lean, err := fromConfig[*corev1.ConfigMap](d.server.Config(), source.Options{Whole: func(kinglet.Key, map[string]string, []metav1.OwnerReference) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := fromConfig[*corev1.ConfigMap](ahead.Config(), source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.OnDemand, err = kinglet.NewOnDemand(func(o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			if o.Whole != nil {
+				return lean, nil
+			}
+			return whole, nil
+		}, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.run()
+		d.server.Hold()
+		must(d.storage.Update(configMap("a", "2")))
+		for range 3 {
+			d.expect("a", "2", 0)
+		}
+		if s := d.OnDemandStats(); s.Misses != 1 {
+			t.Errorf("%+v", s)
+		}
+		d.server.Release()
+		synctest.Wait()
+		d.expect("a", "2", 0)
+	})
 }

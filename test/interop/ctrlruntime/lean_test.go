@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -80,6 +81,28 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 				expect("one", "c", 3)
 				expect("one", "c", 3)
 				expect("two", "b", 3)
+				// A server that is restored has another content under the same version.
+				revision := w.storage.Revision()
+				changed.Data["a"] = "d"
+				w.update(changed)
+				synctest.Wait()
+				expect("one", "d", 4)
+				if err := w.storage.Restore(revision); err != nil {
+					t.Fatal(err)
+				}
+				w.server.Disconnect()
+				time.Sleep(10 * time.Minute)
+				changed.Data["a"] = "e"
+				w.update(changed)
+				synctest.Wait()
+				expect("one", "e", 5)
+				expect("one", "e", 5)
+				// What is kept has been through the Transform of its namespace.
+				if err := ctrlruntime.SetNamespaces(context.Background(), c, example, map[string]cache.Config{"a": {}}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				expect("one", "e", 6)
 			})
 		})
 	}

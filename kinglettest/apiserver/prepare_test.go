@@ -1,0 +1,82 @@
+package apiserver
+
+import (
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func resourceOf(gv schema.GroupVersion, kind string) Resource {
+	return Resource{GroupVersionResource: gv.WithResource(strings.ToLower(kind) + "s"), Kind: kind}
+}
+
+func TestWhatRaisesTheGeneration(t *testing.T) {
+	named := metav1.ObjectMeta{Namespace: "ns", Name: "a"}
+	labelled := named
+	labelled.Labels = map[string]string{"a": "b"}
+	for _, c := range []struct {
+		gv            schema.GroupVersion
+		kind          string
+		created, next runtime.Object
+		was, is       int64
+	}{
+		{corev1.SchemeGroupVersion, "ReplicationController", &corev1.ReplicationController{ObjectMeta: named}, &corev1.ReplicationController{ObjectMeta: named, Spec: corev1.ReplicationControllerSpec{MinReadySeconds: 1}}, 1, 2},
+		{corev1.SchemeGroupVersion, "PodTemplate", &corev1.PodTemplate{ObjectMeta: named}, &corev1.PodTemplate{ObjectMeta: named, Template: corev1.PodTemplateSpec{ObjectMeta: labelled}}, 1, 2},
+		{corev1.SchemeGroupVersion, "ConfigMap", &corev1.ConfigMap{ObjectMeta: named}, &corev1.ConfigMap{ObjectMeta: labelled}, 0, 0},
+		{appsv1.SchemeGroupVersion, "ControllerRevision", &appsv1.ControllerRevision{ObjectMeta: named}, &appsv1.ControllerRevision{ObjectMeta: labelled}, 0, 0},
+		{appsv1.SchemeGroupVersion, "Deployment", &appsv1.Deployment{ObjectMeta: named}, &appsv1.Deployment{ObjectMeta: labelled}, 1, 1},
+		{schedulingv1.SchemeGroupVersion, "PriorityClass", &schedulingv1.PriorityClass{ObjectMeta: named}, &schedulingv1.PriorityClass{ObjectMeta: named, Description: "x"}, 1, 1},
+		{admissionv1.SchemeGroupVersion, "ValidatingWebhookConfiguration", &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named},
+			&admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named, Webhooks: []admissionv1.ValidatingWebhook{{Name: "x"}}}, 1, 2},
+		{discoveryv1.SchemeGroupVersion, "EndpointSlice", &discoveryv1.EndpointSlice{ObjectMeta: named}, &discoveryv1.EndpointSlice{ObjectMeta: labelled}, 1, 2},
+	} {
+		s := NewStorage(resourceOf(c.gv, c.kind))
+		created, err := s.Create(c.created)
+		if err != nil {
+			t.Fatal(c.kind, err)
+		}
+		next, err := s.Update(c.next)
+		if err != nil {
+			t.Fatal(c.kind, err)
+		}
+		if was, is := metaOf(created).GetGeneration(), metaOf(next).GetGeneration(); was != c.was || is != c.is {
+			t.Errorf("%s: %d, then %d; want %d, then %d", c.kind, was, is, c.was, c.is)
+		}
+	}
+}
+
+// The update that removes the last finalizer is answered, and is not what watches tell of.
+func TestTheLastStateOfAnObjectIsTheOneBeforeItsLastFinalizerWent(t *testing.T) {
+	s := NewStorage(ConfigMaps)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Labels: map[string]string{"l": "before"}, Finalizers: []string{"example.com/f"}}}
+	if _, err := s.Create(cm); err != nil {
+		t.Fatal(err)
+	}
+	marked, err := s.Delete(ConfigMaps.GroupResource(), types.NamespacedName{Namespace: "ns", Name: "a"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm.Labels, cm.Finalizers = map[string]string{"l": "after"}, nil
+	answer, err := s.Update(cm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := metaOf(answer); m.GetLabels()["l"] != "after" || len(m.GetFinalizers()) != 0 || m.GetResourceVersion() != metaOf(marked).GetResourceVersion() {
+		t.Errorf("the answer is %v", m)
+	}
+	history := s.History(ConfigMaps.GroupResource())
+	last := history[len(history)-1]
+	if m := metaOf(last.Object); last.Type != watch.Deleted || m.GetLabels()["l"] != "before" || len(m.GetFinalizers()) != 1 || m.GetResourceVersion() == metaOf(marked).GetResourceVersion() {
+		t.Errorf("watches are told %s of %v", last.Type, m)
+	}
+}
