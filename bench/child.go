@@ -162,12 +162,12 @@ func serveChild(ctx context.Context, kind string, in io.Reader, out io.Writer) e
 		return serveLagging(ctx, out)
 	}
 	if kind == "secrets" {
-		var n int
-		if err := dec.Decode(&n); err != nil {
-			return fmt.Errorf("the number of secrets cannot be read: %w", err)
+		var have secrets
+		if err := dec.Decode(&have); err != nil {
+			return fmt.Errorf("the secrets cannot be read: %w", err)
 		}
 		go untilInputEnds()
-		return serveSecrets(ctx, n, out)
+		return serveSecrets(ctx, have, out)
 	}
 	var opts pods.Options
 	if err := dec.Decode(&opts); err != nil {

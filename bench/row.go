@@ -124,7 +124,7 @@ func (s size) scaled(n, quick int) int {
 }
 
 func allRows(s size) []row {
-	return slices.Concat(rateRows(s), wireRows(s), storeRows(), queueRows(), managerRows(s), restRows(s), []row{demandRow(s)})
+	return slices.Concat(rateRows(s), wireRows(s), storeRows(), queueRows(), managerRows(s), restRows(s), demandRows(s))
 }
 
 func median(xs []float64) float64 {
