@@ -218,6 +218,11 @@ type budgeted[T metav1.Object] struct {
 	demand *OnDemand[T]
 }
 
+// ReadAnswer implements source.AnswerReader.
+func (b budgeted[T]) ReadAnswer(a source.Answer) (source.Written[T], error) {
+	return source.ReadAnswer(b.Source, a)
+}
+
 // List implements source.Source.
 func (b budgeted[T]) List(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
 	if req.Exact {

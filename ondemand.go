@@ -77,9 +77,9 @@ type OnDemand[T metav1.Object] struct {
 // NewOnDemand returns an informer that starts nothing: see Run. open makes its two sources,
 // of the same objects: it adds a namespace, selectors and the like to the options that it is
 // given, and passes them to source.FromConfig, FromREST or FromListerWatcher. Of fields, only
-// managed ones can be dropped. Get's requests are lists of one name,
-// which need no other permission than the informer's, and are subject to the rate limit of
-// the second source's client.
+// managed ones can be dropped. Get's requests are lists of one name, which need no other
+// permission than the informer's, and are subject to the rate limit of the second source's
+// client.
 func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], error), opts OnDemandOptions[T]) (*OnDemand[T], error) {
 	if open == nil {
 		return nil, errors.New("informer on demand: no source")

@@ -499,6 +499,18 @@ func TestWhatDoesNotFitInTheBudgetIsMetadataUntilThereIsRoom(t *testing.T) {
 				if again := d.wholeOnes(); !reflect.DeepEqual(again, whole) {
 					t.Errorf("%v are whole after reads, not %v", again, whole)
 				}
+				// Reads include own writes.
+				d.server.Hold()
+				written := must(d.storage.Update(large("m19", size+1))).(*corev1.ConfigMap)
+				if err := d.Wrote(written); err != nil {
+					t.Error(err)
+				}
+				go d.server.Release() // what is read waits for it
+				if obj, err := d.Get(t.Context(), mapKey("m19")); err != nil || len(dataOf(obj)) != size+1 {
+					t.Errorf("after an own write Get: %v, %v", obj, err)
+				}
+				d.wholeOnes()
+				must(d.storage.Update(large("m19", size)))
 				// One grows, and no longer fits.
 				must(d.storage.Update(large(whole[0], 30_000)))
 				if slices.Contains(d.wholeOnes(), whole[0]) {
