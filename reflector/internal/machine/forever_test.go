@@ -15,7 +15,7 @@ import (
 // and no list may follow another without a wait.
 func TestAWatchThatAlwaysFailsAtOneEventDoesNotKeepTheStoreFromTheServersState(t *testing.T) {
 	seed := testkit.Seed(t)
-	for i := range uint64(5000) {
+	for i := range uint64(2000) {
 		s := newStuck(seed, i)
 		if err := s.run(); err != nil {
 			t.Fatalf("seed %d, machine %d: %v\nevery watch fails with %+v, streamed %v, at %d\nstate %+v", seed, i, err, s.failure, s.streamed, s.poison, s.m.State)
