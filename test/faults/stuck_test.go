@@ -190,37 +190,14 @@ func TestWhateverIsWrongWithEveryWatchTheStoreFollowsByLists(t *testing.T) {
 		for name, answer := range badWatches() {
 			for _, e := range kinglets() {
 				t.Run(proto+"/"+name+"/"+e.name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { followed(t, e, proto == "HTTP/2", answer) })
+					synctest.Test(t, func(t *testing.T) { overHTTP(t, e, proto, answer, followed) })
 				})
 			}
 		}
 	}
 }
 
-func followed(t *testing.T, e engine, http2 bool, answer http.HandlerFunc) {
-	// Without streams all watches begin as watches.
-	r := &rig{t: t, engine: e, storage: apiserver.NewStorage(apiserver.ConfigMaps)}
-	r.arm(nil)
-	r.server = apiserver.New(r.storage, apiserver.Options{Version: apiserver.V133, Inject: r.note})
-	defer r.server.Close()
-	r.put("o0", "1")
-	r.put("o1", "1")
-	var well atomic.Bool
-	cfg := overPipes(t, http2, func(w http.ResponseWriter, req *http.Request) {
-		switch q := req.URL.Query(); {
-		case req.URL.Path == "/login":
-			_, _ = io.WriteString(w, "<html>log in</html>")
-		case !well.Load() && q.Get("watch") != "" && q.Get("sendInitialEvents") == "":
-			answer(w, req)
-		default:
-			r.server.ServeHTTP(w, req)
-		}
-	})
-	r.start(cfg)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); r.inf.Run(ctx) }()
-	testbubble.Elapse(5 * time.Second)
+func followed(r *rig, well func()) {
 	r.put("o0", "2")
 	testbubble.Elapse(5 * time.Minute)
 	r.shows("o0=2", "o1=1")
@@ -229,17 +206,77 @@ func followed(t *testing.T, e engine, http2 bool, answer http.HandlerFunc) {
 	testbubble.Elapse(5 * time.Minute)
 	r.shows("o0=2")
 	r.polled()
-	well.Store(true)
+	well()
 	testbubble.Elapse(15 * time.Minute)
 	r.took()
 	r.put("o0", "3")
 	testbubble.Elapse(time.Second)
 	r.shows("o0=3")
+	r.unlisted()
+}
+
+// unlisted checks that there was no list since requests were last looked at.
+func (r *rig) unlisted() {
+	r.t.Helper()
 	for _, q := range r.took() {
 		if strings.HasPrefix(q.what, "list") {
-			r.errorf("asked for %s, although all is well", q.what)
+			r.errorf("asked for %s", q.what)
 		}
 	}
+}
+
+func TestAQuietWatchThatIsResetEveryMinuteIsGoneOnWithWithoutAList(t *testing.T) {
+	minute := func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-time.After(time.Minute)
+		panic(http.ErrAbortHandler)
+	}
+	for _, proto := range []string{"HTTP/1.1", "HTTP/2"} {
+		for _, e := range kinglets() {
+			t.Run(proto+"/"+e.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					overHTTP(t, e, proto, minute, func(r *rig, well func()) {
+						r.took()
+						testbubble.Elapse(30 * time.Minute)
+						r.unlisted()
+						well()
+						r.put("o0", "2")
+						testbubble.Elapse(2 * time.Minute)
+						r.shows("o0=2", "o1=1")
+						r.unlisted()
+					})
+				})
+			})
+		}
+	}
+}
+
+// overHTTP runs body with an informer that has synced with o0 and o1, while each watch is
+// answered by answer, until well is called.
+func overHTTP(t *testing.T, e engine, proto string, answer http.HandlerFunc, body func(r *rig, well func())) {
+	r := &rig{t: t, engine: e, storage: apiserver.NewStorage(apiserver.ConfigMaps)}
+	r.arm(nil)
+	// Without streams all watches begin as watches.
+	r.server = apiserver.New(r.storage, apiserver.Options{Version: apiserver.V133, Inject: r.note})
+	defer r.server.Close()
+	r.put("o0", "1")
+	r.put("o1", "1")
+	var well atomic.Bool
+	r.start(overPipes(t, proto == "HTTP/2", func(w http.ResponseWriter, req *http.Request) {
+		switch q := req.URL.Query(); {
+		case req.URL.Path == "/login":
+			_, _ = io.WriteString(w, "<html>log in</html>")
+		case !well.Load() && q.Get("watch") != "" && q.Get("sendInitialEvents") == "":
+			answer(w, req)
+		default:
+			r.server.ServeHTTP(w, req)
+		}
+	}))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); r.inf.Run(ctx) }()
+	testbubble.Elapse(5 * time.Second)
+	body(r, func() { well.Store(true) })
 	r.settled()
 	stop()
 	<-ended
