@@ -86,6 +86,10 @@
 // watch. A server that throttles is listed only after a minute, and one that refuses
 // connections after five.
 //
+// A watch that lasts a second or more and is then broken off or goes silent, each time and
+// with nothing new in it, is not told from one on which nothing happens, which proxies cut
+// as well: it leads to no list, as in client-go.
+//
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.
 //
