@@ -66,7 +66,7 @@ func class(err error) machine.Class {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err):
 		return machine.Invalid
-	case utilnet.IsHTTP2ConnectionLost(err): // also in the Status that client-go makes of it
+	case overHTTP2(err): // also in the Status that client-go makes of it
 		return machine.Transport
 	case apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err),
 		apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
@@ -98,6 +98,15 @@ func fromNetwork(err error) bool {
 	return errors.As(err, &network) || errors.As(err, &system) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
 		errors.As(err, &malformed) || errors.As(err, &large) || errors.As(err, &limit)
+}
+
+// overHTTP2 reports whether HTTP/2 broke off: the connection, or the stream of this request
+// alone. The types of these errors are net/http's own, or those of its copy that client-go
+// uses; only their words are the same.
+func overHTTP2(err error) bool {
+	words := err.Error()
+	return utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(words, "stream error: stream ID") ||
+		strings.Contains(words, "http2: server sent GOAWAY and closed the connection")
 }
 
 // isTooLarge reports whether the server has not yet reached the requested version.

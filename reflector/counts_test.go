@@ -125,7 +125,7 @@ func TestEventsAreCountedByTypeAndTheLastOneIsKnown(t *testing.T) {
 func TestTransitionsAreTheLast32ChangesOfPhaseWithTheReason(t *testing.T) {
 	answers := []answer{lists("5")}
 	for range 20 {
-		answers = append(answers, fails(io.ErrUnexpectedEOF))
+		answers = append(answers, after(time.Second, fails(io.ErrUnexpectedEOF)))
 	}
 	play(t, Options{DisableWatchList: true}, answers, func(t *testing.T, p *playing) {
 		first := p.Transitions()

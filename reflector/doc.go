@@ -75,15 +75,20 @@
 //   - watches are refused.
 //
 // A watch that was open, and ends or is reset, leads to another watch from the version
-// that it had reached. A watch is refused if it never opens, whatever the error is, if
-// an Error event breaks it off before it made progress, or if it ends within a second
-// with nothing in it. After the first refusal the reflector waits and watches again: a
-// server that restarts has lost nothing. After the second it lists, and from then on
-// there is one list for each wait, 30 to 60 s apart, until a watch is open again: so a
-// role with list but not watch is followed by polling, and Status names the refused
-// watch all the while. If that list fails as well, the next wait leads to a watch. A
-// server that throttles is listed only after a minute, and one that refuses connections
-// after five. An answer that cannot be read from its beginning is a refusal, too.
+// that it had reached. A watch is refused if it never opens, whatever the error is. One
+// that made no progress counts as refused as well, since the next may fare no better, if
+// an Error event breaks it off, if it ends or is reset within a second, or if what comes
+// cannot be read or exceeds a limit. After the first refusal the reflector waits and
+// watches again: a server that restarts has lost nothing. After the second it lists, and
+// from then on there is one list for each wait, 30 to 60 s apart, until a watch is open
+// again: so a role with list but not watch is followed by polling, and Status names the
+// refused watch all the while. If that list fails as well, the next wait leads to a
+// watch. A server that throttles is listed only after a minute, and one that refuses
+// connections after five.
+//
+// A watch that lasts a second or more and is then broken off or goes silent, each time and
+// with nothing new in it, is not told from one on which nothing happens, which proxies cut
+// as well: it leads to no list, as in client-go.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.

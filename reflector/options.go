@@ -56,7 +56,8 @@ type Options struct {
 	// maximum size of a list on the wire, in bytes, over all of its pages and after
 	// decompression. 0 means DefaultMaxObjects and DefaultMaxListBytes. A list that
 	// exceeds a limit is ended at once with a *LimitError, its memory is released, and
-	// it is retried with backoff. So is a watch that would make a Sized sink hold more.
+	// it is retried with backoff. So is a watch that would make a Sized sink hold more; if
+	// it fails again, a list tells whether it still would.
 	// The sink keeps what it holds. The check costs one comparison per page or batch.
 	//
 	// The defaults do not protect a process's memory. For that, set MaxObjects to what

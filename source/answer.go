@@ -341,9 +341,9 @@ func DeleteAnswer(body []byte) (d Deletion) {
 	gvk, st, m := readDeleted(body)
 	switch {
 	case gvk == encoding.StatusKind:
-		d.Status = true
-		if st.Status == metav1.StatusSuccess && st.Details != nil {
-			d.Gone, d.UID = true, st.Details.UID
+		d.Status, d.Gone = true, st.Status == metav1.StatusSuccess
+		if d.Gone && st.Details != nil {
+			d.UID = st.Details.UID
 		}
 	case m != nil:
 		// A namespace has finalizers in its spec, so it is never gone at once.

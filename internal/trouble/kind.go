@@ -166,7 +166,9 @@ func isUnreachable(err error) bool {
 	if _, ok := errtype.As[net.Error](err); ok {
 		return true
 	}
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || strings.Contains(text(err), "http2: client connection lost") ||
+	words := text(err)
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
+		strings.Contains(words, "http2: client connection lost") || strings.Contains(words, "stream error: stream ID") ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, context.DeadlineExceeded)
 }

@@ -59,6 +59,7 @@ func TestEachErrorHasItsKindWhatIsWrongAndWhatToDo(t *testing.T) {
 		{noAnswer(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.example.com"}}), Unreachable, false, "no connection to the server: unknown host api.example.com", "DNS"},
 		{noAnswer(x509.UnknownAuthorityError{}), Untrusted, true, "the certificate of the server is not trusted: x509: certificate signed by unknown authority", "ca.crt"},
 		{noAnswer(errors.New("getting credentials: exec: executable aws not found\n\nIt looks")), Login, true, "no credentials: exec: executable aws not found It looks", "users"},
+		{errors.New("stream error: stream ID 5; INTERNAL_ERROR; received from peer"), Unreachable, false, "no connection to the server: stream error: stream ID 5; INTERNAL_ERROR; received from peer", ""},
 		{io.ErrUnexpectedEOF, Unreachable, false, "no connection to the server: it was closed in the midst of an answer (unexpected EOF)", "load balancer"},
 		{noAnswer(io.EOF), Unreachable, false, "no connection to the server: it was closed without an answer (EOF)", "load balancer"},
 		{context.DeadlineExceeded, Unreachable, false, "no connection to the server: context deadline exceeded", "reaches"},

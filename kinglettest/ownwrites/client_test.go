@@ -114,6 +114,13 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 		{"a delete that answers with the object", "DELETE", "/api/v1/namespaces/ns/pods/a", "",
 			answers{status: 200, body: `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"a","uid":"UID","resourceVersion":"2"}}`}, true},
 
+		{"a delete that answers with a Status without a UID", "DELETE", "/api/v1/namespaces/ns/pods/a", "",
+			answers{status: 200, body: strings.Replace(gone, `,"uid":"UID"`, "", 1)}, true},
+		{"a delete that answers with a Status without details", "DELETE", "/api/v1/namespaces/ns/pods/a", "",
+			answers{status: 200, body: `{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Success"}`}, true},
+
+		{"a delete that answers with a Failure", "DELETE", "/api/v1/namespaces/ns/pods/a", "",
+			answers{status: 200, body: `{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure"}`}, false},
 		{"a dry run", "POST", "/api/v1/namespaces/ns/pods?dryRun=All", "{}", answers{status: 201, body: made}, false},
 		{"a dry run of a delete", "DELETE", "/api/v1/namespaces/ns/pods/a", `{"dryRun":["All"]}`, answers{status: 200, body: gone}, false},
 		{"a read", "GET", "/api/v1/namespaces/ns/pods/b", "", answers{status: 200, body: made}, false},

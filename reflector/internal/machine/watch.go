@@ -31,12 +31,13 @@ func (m *Machine) live(in *Input) {
 	case Bookmark:
 		m.Counts.Bookmarks++
 		m.bookmarkCame()
-		m.healthy()
 		m.Synthetic = false
 		if in.Version == m.Version {
 			m.sign()
 		}
-		if m.reach(in.Version) {
+		reached := m.reach(in.Version)
+		m.open(reached)
+		if reached {
 			m.emit(Effect{Kind: Advance, Version: m.Version})
 		}
 	case Error:
@@ -58,14 +59,23 @@ func (m *Machine) live(in *Input) {
 // applied, whatever its version, and the store's version is the one that
 // arrived last.
 func (m *Machine) object(in *Input) {
-	m.healthy()
 	m.Synthetic = m.Synthetic && in.Event == Added
-	if !m.Synthetic && m.reach(in.Version) {
+	reached := !m.Synthetic && m.reach(in.Version)
+	m.open(reached)
+	if reached {
 		m.versionMoved()
 	}
 	m.emit(Effect{Kind: Apply, Version: m.Version})
 	if in.Unreadable > 0 {
 		m.lost(in.Failure)
+	}
+}
+
+// open handles a watch on which something came that is no failure. If it is nothing new,
+// the watch must have lasted as well: one that always fails after it counts as refused.
+func (m *Machine) open(reached bool) {
+	if reached || m.age() >= shortWatch {
+		m.healthy()
 	}
 }
 
@@ -138,8 +148,10 @@ func (m *Machine) watchEnded(f Failure) {
 // A version is given up at once if the server says that it is gone, or cannot read
 // what follows it; if the resource itself was gone; or if an error event has no
 // status, since it is then unknown what the watch has missed. A watch that was open
-// and is broken off is followed by another one from where it was. Any other failure
-// is a refusal, and so is an answer that is no watch, such as a proxy's page to log in.
+// and is broken off is followed by another one from where it was. Any other failure is a
+// refusal, since it may happen again at this version for ever: so is the end of a watch
+// that brought nothing new before it broke off at once, came to something that cannot be
+// read, such as a proxy's page to log in, or exceeded a limit.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	unexplained := streamed && f.Class == Foreign
 	switch {
@@ -158,17 +170,13 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-	case f.Class == Transport && !f.Unanswered && !m.noWatch(f) && (streamed || !f.NoHistory),
-		streamed && m.Advanced && !f.NoHistory:
+	case streamed && m.Advanced && !f.NoHistory,
+		f.Class == Transport && !f.Unanswered && (streamed || !f.NoHistory) &&
+			(m.Advanced || m.age() >= shortWatch && !f.Malformed && !f.Limit):
 		m.brokenOff(f)
 	default:
 		m.refused(f)
 	}
-}
-
-// noWatch reports whether an answer cannot be read from its beginning.
-func (m *Machine) noWatch(f Failure) bool {
-	return f.Malformed && !m.Advanced && m.age() < 2*m.delay()
 }
 
 // brokenOff goes on from where a watch was that had been open.
