@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -250,6 +251,54 @@ func wholeAndMetadata(t *testing.T, first string) {
 	expectTold(t, metadata, "update a/mine")
 	if err := c.List(ctx, &list); err != nil || len(list.Items) != 1 || list.Items[0].Name != "other" {
 		t.Errorf("typed list: %+v, %v", list.Items, err)
+	}
+}
+
+// The update that removes the last finalizer may change the labels, too: the event that says
+// that the object is gone has labels which no event had before.
+func TestATypedHandlerIsToldTheEndOfJustWhatItWasToldOf(t *testing.T) {
+	yes := map[string]string{"mine": "yes"}
+	for _, c := range []struct {
+		name         string
+		before, last map[string]string
+		told         string
+	}{
+		{"it stops to match", yes, nil, "delete a/x"},
+		{"it begins to match", nil, yes, ""},
+		{"it still matches", yes, yes, "delete a/x"},
+		{"it never matches", nil, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				cm := configMap("a", "x", c.before)
+				cm.Finalizers = []string{"example.com/f"}
+				w.create(cm)
+				got, end := w.run(wholeOptions().NewCache, cache.Options{})
+				defer end()
+				typed, metadata := newTold(t, got, &corev1.ConfigMap{}), newTold(t, got, configMapMetadata())
+				informer, err := got.GetInformer(context.Background(), &corev1.ConfigMap{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+					if cm, ok := obj.(*corev1.ConfigMap); !ok || source.IsPartial(cm) || cm.Data["a"] != "b" {
+						t.Errorf("the end of %v", obj)
+					}
+				}}); err != nil {
+					t.Fatal(err)
+				}
+				typed.take()
+				if _, err := w.storage.Delete(apiserver.ConfigMaps.GroupResource(), keyed("a", "x"), nil); err != nil {
+					t.Fatal(err)
+				}
+				typed.take()
+				metadata.take()
+				w.update(configMap("a", "x", c.last))
+				expectTold(t, typed, c.told)
+				expectTold(t, metadata, "delete a/x")
+			})
+		})
 	}
 }
 
