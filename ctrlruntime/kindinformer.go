@@ -262,8 +262,8 @@ func (h *convertingHandler) OnDelete(stored any) {
 	h.OnDeleteAfter(last, stored)
 }
 
-// OnDeleteAfter is OnDelete with what the handler received last: whether it knows the object does not
-// depend on the final state, which it has not received.
+// OnDeleteAfter is OnDelete with what the handler received last: whether it knows the object
+// does not depend on the final state, which it has not received.
 func (h *convertingHandler) OnDeleteAfter(last, stored any) {
 	obj, was := h.convert(last)
 	if !was {

@@ -109,8 +109,11 @@ func (h *storage) showsMetadata() bool {
 	case h.lean != nil && (len(h.lean.Keep) > 0 || len(h.lean.Drop) > 0):
 		return false
 	}
-	return !h.transformed.Load() && !h.now.Load().transformed()
+	return !h.transforms()
 }
+
+// transforms reports whether a Transform may have changed what the kind holds.
+func (h *storage) transforms() bool { return h.transformed.Load() || h.now.Load().transformed() }
 
 // transformed reports whether a namespace has a Transform.
 func (s *namespaceSet) transformed() bool {
