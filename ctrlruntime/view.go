@@ -27,8 +27,7 @@ func (e *ForeignCacheError) Error() string {
 // View reads the objects of one kind by their type and without copies. The objects are
 // shared and must not be written to: DeepCopy what you want to change. They have no
 // apiVersion and kind, and never change. One of which a Transform made another type is not
-// found. All methods are safe for concurrent use, and
-// only WaitSynced blocks.
+// found. All methods are safe for concurrent use, and only WaitSynced blocks.
 //
 // A view belongs to one informer: once RemoveInformer has removed the informer, the
 // view shows its last state.
