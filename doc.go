@@ -30,7 +30,8 @@
 //     snapshot is consistent over the objects and every index, immutable, and
 //     safe to keep. When a write returns, the next read sees it.
 //  4. Handlers see a legal history: Added, then any number of Updated, then
-//     Deleted, per key, for every handler, in order. A handler registered late
+//     Deleted, per key, for every handler, in order. The Old of an Updated and the
+//     Last of a Deleted are what the handler received last. A handler registered late
 //     gets the current state as Added first. A key deleted and created again
 //     is Deleted then Added, also when both happened out of sight (the UID
 //     differs). A delete that was missed has FinalStateUnknown set. The delete of

@@ -3,6 +3,7 @@ package kinglet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,50 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 			"Relist Deleted b on n1 (final state unknown)")
 		r.equal()
 	})
+}
+
+// A handler that keeps objects by a label, and is behind: what happened meanwhile folds.
+func TestGuarantee4WhatAHandlerKeepsByALabelItFindsWhenTheObjectIsGone(t *testing.T) {
+	for name, again := range map[string]bool{"deleted": false, "deleted and added": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				on := func(node, version string) source.Item[pod] {
+					p := newPod("a", node)
+					p.Labels, p.ResourceVersion = map[string]string{"node": node}, version
+					return source.ItemOf(p)
+				}
+				r := newRig(t, kinglet.Options[pod]{})
+				kept := map[string]bool{}
+				at := func(p pod) string { return p.Labels["node"] + "/" + p.Name }
+				r.add(kinglet.HandlerFuncs[pod]{
+					OnAdd: func(_ context.Context, p pod, _ bool) { kept[at(p)] = true },
+					OnUpdate: func(_ context.Context, old, p pod) {
+						delete(kept, at(old))
+						kept[at(p)] = true
+					},
+					OnDelete: func(_ context.Context, d kinglet.DeletedObject[pod]) { delete(kept, at(d.Last)) },
+				}, kinglet.HandlerOptions{})
+				r.run()
+				defer r.end()
+				r.src.Send(source.Event[pod]{Type: source.Added, Item: on("n1", "1000")})
+				synctest.Wait()
+				events := []source.Event[pod]{
+					{Type: source.Modified, Item: on("n2", "1001")},
+					{Type: source.Deleted, Item: on("n3", "1002")},
+					{Type: source.Added, Item: on("n4", "1003")},
+				}
+				want := "map[n4/a:true]"
+				if !again {
+					events, want = events[:2], "map[]"
+				}
+				r.src.Send(events...)
+				synctest.Wait()
+				if got := fmt.Sprint(kept); got != want {
+					t.Errorf("the handler has %s, want %s", got, want)
+				}
+			})
+		})
+	}
 }
 
 // Found by kinglettest/torture.

@@ -11,6 +11,10 @@ import (
 // handler is delayed. The context ends when the handler is removed or the informer
 // stops.
 //
+// The Old of an Updated and the Last of a Deleted are the state that the handler received
+// last. The Old of a Deleted is the final state, which may be a later one: a handler that
+// keeps something by a part of the objects, such as a label, finds it by that of Last.
+//
 // The informer reuses the slice after the call; the objects in it are shared and
 // read-only.
 type Handler[T any] interface {
@@ -39,7 +43,9 @@ type HandlerFuncs[T any] struct {
 	OnAdd func(ctx context.Context, obj T, initial bool)
 	// OnUpdate is called for a later state. On a resync old and obj are the same.
 	OnUpdate func(ctx context.Context, old, obj T)
-	// OnDelete is called when the key is gone.
+	// OnDelete is called when the key is gone. What the handler keeps by a part of the
+	// objects, such as a label, it finds by that of deleted.Last, the object of the last
+	// OnAdd or OnUpdate.
 	OnDelete func(ctx context.Context, deleted DeletedObject[T])
 }
 
@@ -48,6 +54,10 @@ type DeletedObject[T any] struct {
 	Key Key
 	// Object is the final state, or the last one seen if FinalStateUnknown.
 	Object T
+	// Last is the state that the handler received last. It differs from Object if the
+	// object changed in its last step, or if the handler was behind: updates of a key fold
+	// into its delete.
+	Last T
 	// FinalStateUnknown is true if the delete itself was missed, and a later list
 	// lacked the object.
 	FinalStateUnknown bool
@@ -75,6 +85,7 @@ func (h HandlerFuncs[T]) Handle(ctx context.Context, changes []store.Change[T]) 
 				h.OnDelete(ctx, DeletedObject[T]{
 					Key:               c.Key,
 					Object:            c.Old,
+					Last:              c.Last,
 					FinalStateUnknown: c.FinalStateUnknown,
 					ResourceVersion:   c.ResourceVersion,
 				})

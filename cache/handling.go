@@ -40,6 +40,12 @@ type handling struct {
 	crashed func(value any)
 }
 
+// deletedAfterHandler is a handler that for a delete is given what it received last as well,
+// as those of package ctrlruntime are. obj is what OnDelete would be given.
+type deletedAfterHandler interface {
+	OnDeleteAfter(last, obj any)
+}
+
 // options returns how all handlers of this package are called: with every
 // change, one at a time.
 func (h *handling) options() kinglet.HandlerOptions {
@@ -93,7 +99,11 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 		if c.FinalStateUnknown {
 			obj = DeletedFinalStateUnknown{Key: keyString(c.Key), Obj: c.Old}
 		}
-		h.handler.OnDelete(obj)
+		if after, ok := h.handler.(deletedAfterHandler); ok {
+			after.OnDeleteAfter(c.Last, obj)
+		} else {
+			h.handler.OnDelete(obj)
+		}
 	}
 	return true
 }

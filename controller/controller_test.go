@@ -23,6 +23,7 @@ import (
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
@@ -198,6 +199,69 @@ func TestOwnersAreEnqueuedForWhatTheyOwn(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The object's owner changes and it is gone, while the controller is behind: the changes
+// fold. Both owners run, also if the last step changes the owner once more.
+func TestOwnersAreEnqueuedForWhatLeftThemBeforeItWasGone(t *testing.T) {
+	owned := func(owner, version string) source.Item[pod] {
+		p := newPod("a")
+		p.ResourceVersion = version
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: owner}}
+		return source.ItemOf(p)
+	}
+	type keysOf = func(controller.Change[pod]) iter.Seq[kinglet.Key]
+	mapped := map[string]func(owners *kinglet.Informer[pod]) keysOf{
+		"Owner": func(*kinglet.Informer[pod]) keysOf {
+			return controller.Owner[pod](schema.GroupKind{Group: "apps", Kind: "Deployment"})
+		},
+		"ByIndex": func(owners *kinglet.Informer[pod]) keysOf {
+			return controller.ByIndex(owners, "name", func(p pod) iter.Seq[string] { return slices.Values([]string{p.OwnerReferences[0].Name}) })
+		},
+	}
+	for _, c := range []struct {
+		name   string
+		events []source.Event[pod]
+		want   []string
+	}{
+		{"updated and deleted", []source.Event[pod]{{Type: source.Modified, Item: owned("y", "1001")}, {Type: source.Deleted, Item: owned("y", "1002")}}, []string{"x", "y"}},
+		{"and added", []source.Event[pod]{{Type: source.Modified, Item: owned("y", "1001")}, {Type: source.Deleted, Item: owned("y", "1002")}, {Type: source.Added, Item: owned("z", "1003")}}, []string{"x", "y", "z"}},
+		{"deleted in the step that changes it", []source.Event[pod]{{Type: source.Deleted, Item: owned("y", "1001")}}, []string{"x", "y"}},
+	} {
+		for by, keys := range mapped {
+			t.Run(c.name+", "+by, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src, inf := informerOf(t)
+					_, owners := informerOf(t, newPod("x"), newPod("y"), newPod("z"))
+					if err := owners.AddIndex("name", func(p pod) ([]string, error) { return []string{p.Name}, nil }); err != nil {
+						t.Fatal(err)
+					}
+					r := &runs{}
+					ctl := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
+						r.note(k)
+						return controller.Result{}, nil
+					}, controller.Options[kinglet.Key]{})
+					if _, err := controller.Watch(ctl, inf, keys(owners)); err != nil {
+						t.Fatal(err)
+					}
+					stop := start(t, ctl, inf, owners)
+					synctest.Wait()
+					src.Send(source.Event[pod]{Type: source.Added, Item: owned("x", "1000")})
+					synctest.Wait()
+					before := len(r.list())
+					src.Send(c.events...)
+					synctest.Wait()
+					got := r.list()[before:]
+					if slices.Sort(got); !slices.Equal(got, c.want) {
+						t.Errorf("ran %v, not %v", got, c.want)
+					}
+					if err := stop(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {

@@ -27,7 +27,8 @@ type OwnerOptions struct {
 
 // Owner returns a function that maps a change to the keys of the object's owners of a
 // kind, by its owner references, in any version of the kind. For an update it returns
-// the owners of both states, so that an owner hears of what leaves it. Owner takes at
+// the owners of both states, and for a delete those of the final state and of the one that
+// the controller received last, so that an owner hears of what leaves it. Owner takes at
 // most one OwnerOptions.
 func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Change[T]) iter.Seq[kinglet.Key] {
 	var opts OwnerOptions
@@ -59,7 +60,8 @@ func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Chang
 // ByIndex returns a function that maps a change to the keys of another informer's
 // objects: those that its index holds under one of the values that the function values
 // returns. For example, it maps a ConfigMap to the Deployments that mount it, if the
-// index is of what Deployments mount. For an update, the values of both states count.
+// index is of what Deployments mount. For an update or a delete, the values of both
+// states count, as for Owner.
 // The other informer needs a Watch as well, for what enters the index later. A change
 // that cannot be looked up, because there is no such index, is reported as a *MapError.
 func ByIndex[T any, U metav1.Object](of *kinglet.Informer[U], index string, values func(T) iter.Seq[string]) func(Change[T]) iter.Seq[kinglet.Key] {
@@ -81,16 +83,17 @@ func ByIndex[T any, U metav1.Object](of *kinglet.Informer[U], index string, valu
 	}
 }
 
-// distinct returns what of returns for the states of a change, each key once.
+// distinct returns what of returns for the states of a change, each key once: for the
+// latest first, then for what the controller received last.
 func distinct[T any](c Change[T], of func(T, func(kinglet.Key) bool) bool) iter.Seq[kinglet.Key] {
 	return func(yield func(kinglet.Key) bool) {
-		if c.Type != store.Updated || c.Reason == store.Resync {
-			obj := c.New
-			if c.Type == store.Deleted {
-				obj = c.Old
-			}
-			of(obj, yield)
+		if c.Type == store.Added || c.Reason == store.Resync {
+			of(c.New, yield)
 			return
+		}
+		latest, last := c.New, c.Old
+		if c.Type == store.Deleted {
+			latest, last = c.Old, c.Last
 		}
 		seen := map[kinglet.Key]bool{}
 		once := func(key kinglet.Key) bool {
@@ -100,8 +103,8 @@ func distinct[T any](c Change[T], of func(T, func(kinglet.Key) bool) bool) iter.
 			seen[key] = true
 			return yield(key)
 		}
-		if of(c.New, once) {
-			of(c.Old, once)
+		if of(latest, once) {
+			of(last, once)
 		}
 	}
 }

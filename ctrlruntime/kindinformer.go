@@ -253,19 +253,31 @@ func (h *convertingHandler) OnUpdate(storedOld, storedNew any) {
 	}
 }
 
-// OnDelete implements ResourceEventHandler.
+// OnDelete implements ResourceEventHandler. An informer calls OnDeleteAfter.
 func (h *convertingHandler) OnDelete(stored any) {
+	last := stored
+	if tombstone, lost := stored.(toolscache.DeletedFinalStateUnknown); lost {
+		last = tombstone.Obj
+	}
+	h.OnDeleteAfter(last, stored)
+}
+
+// OnDeleteAfter is OnDelete with what the handler received last: whether it knows the object
+// does not depend on the final state, which it has not received.
+func (h *convertingHandler) OnDeleteAfter(last, stored any) {
+	obj, was := h.convert(last)
+	if !was {
+		return
+	}
 	tombstone, lost := stored.(toolscache.DeletedFinalStateUnknown)
 	if lost {
-		stored = tombstone.Obj
-	}
-	obj, ok := h.convert(stored)
-	switch {
-	case ok && lost:
 		h.handler.OnDelete(toolscache.DeletedFinalStateUnknown{Key: tombstone.Key, Obj: obj})
-	case ok:
-		h.handler.OnDelete(obj)
+		return
 	}
+	if final, is := h.convert(stored); is {
+		obj = final
+	}
+	h.handler.OnDelete(obj)
 }
 
 // convertingIndexer is an informer's store with objects in the form of a kind. It is

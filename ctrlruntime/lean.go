@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"reflect"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -36,7 +40,9 @@ type ByObject struct {
 	// first. Informers and lists of the whole type have the objects that match: one that
 	// no longer matches is deleted for handlers. With RefuseImplicit, a list that selects
 	// others too fails with a *PartialError. A Get of another object reads it from the
-	// server: see OnDemand.
+	// server: see OnDemand. The object is not found if the cache's selectors do not select
+	// it there. It may be of a later version than the cache has reached, so that a Get after
+	// it goes back in time if the cache holds the object whole by then.
 	Whole labels.Selector
 	// OnDemand is how many bytes the objects may take that Get has read from the server
 	// and keeps, each as long as its metadata has the version that was read; 0 keeps none.
@@ -103,8 +109,11 @@ func (h *storage) showsMetadata() bool {
 	case h.lean != nil && (len(h.lean.Keep) > 0 || len(h.lean.Drop) > 0):
 		return false
 	}
-	return !h.transformed.Load() && !h.now.Load().transformed()
+	return !h.transforms()
 }
+
+// transforms reports whether a Transform may have changed what the kind holds.
+func (h *storage) transforms() bool { return h.transformed.Load() || h.now.Load().transformed() }
 
 // transformed reports whether a namespace has a Transform.
 func (s *namespaceSet) transformed() bool {
@@ -274,17 +283,12 @@ func (c *Cache) getLive(ctx context.Context, k *kind, held any, out client.Objec
 	return f.object(out, obj, key.Namespace)
 }
 
-// live gets an object from the server, with apiVersion and kind, and applies the Transform
+// live gets an object from the server, if the settings of its namespace select it, with apiVersion and kind, and applies the Transform
 // of its namespace.
 func (c *Cache) live(ctx context.Context, k *kind, key kinglet.Key) (client.Object, error) {
 	_, config, known := k.settings(key.Namespace)
-	lists := k.lists.Load()
-	req := lists.client.Get().Resource(lists.resource).Name(key.Name)
-	if key.Namespace != metav1.NamespaceAll {
-		req = req.Namespace(key.Namespace)
-	}
-	into := reflect.New(reflect.TypeOf(k.example).Elem()).Interface().(client.Object)
-	if err := req.Do(ctx).Into(into); err != nil {
+	into, err := c.fetch(ctx, k, key, config)
+	if err != nil {
 		return nil, err
 	}
 	into.GetObjectKind().SetGroupVersionKind(k.gvk)
@@ -304,4 +308,39 @@ func (c *Cache) live(ctx context.Context, k *kind, key kinglet.Key) (client.Obje
 		return nil, fmt.Errorf("the transform of %s %s made a %T of a %T", k.gvk, key, changed, into)
 	}
 	return obj, nil
+}
+
+// fetch gets an object from the server, if config selects it. What a selector says of a field
+// only the server knows, so with selectors the request is a list of one.
+func (c *Cache) fetch(ctx context.Context, k *kind, key kinglet.Key, config *cache.Config) (client.Object, error) {
+	lists := k.lists.Load()
+	req := lists.client.Get().Resource(lists.resource)
+	if key.Namespace != metav1.NamespaceAll {
+		req = req.Namespace(key.Namespace)
+	}
+	if config == nil || config.LabelSelector == nil && config.FieldSelector == nil {
+		into := reflect.New(reflect.TypeOf(k.example).Elem()).Interface().(client.Object)
+		return into, req.Name(key.Name).Do(ctx).Into(into)
+	}
+	opts := client.ListOptions{LabelSelector: config.LabelSelector, FieldSelector: fields.OneTermEqualSelector("metadata.name", key.Name)}
+	if config.FieldSelector != nil {
+		opts.FieldSelector = fields.AndSelectors(opts.FieldSelector, config.FieldSelector)
+	}
+	list, err := newOf(c.settings.Scheme, k.gvk.GroupVersion().WithKind(k.gvk.Kind+"List"), lists.form, &unstructured.UnstructuredList{}, nil)
+	if err == nil {
+		err = req.SpecificallyVersionedParams(opts.AsListOptions(), metav1.ParameterCodec, metav1.Unversioned).Do(ctx).Into(list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	objs, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range objs {
+		if obj, ok := obj.(client.Object); ok {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: k.gvk.Group, Resource: lists.resource}, key.Name)
 }

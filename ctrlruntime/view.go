@@ -26,8 +26,8 @@ func (e *ForeignCacheError) Error() string {
 
 // View reads the objects of one kind by their type and without copies. The objects are
 // shared and must not be written to: DeepCopy what you want to change. They have no
-// apiVersion and kind, and never change. All methods are safe for concurrent use, and
-// only WaitSynced blocks.
+// apiVersion and kind, and never change. One of which a Transform made another type is not
+// found. All methods are safe for concurrent use, and only WaitSynced blocks.
 //
 // A view belongs to one informer: once RemoveInformer has removed the informer, the
 // view shows its last state.
@@ -69,15 +69,15 @@ func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
 	return convertedAs[T](v.kind, stored, ok)
 }
 
-// convertedAs returns an object in the form of a kind, if it is held.
+// convertedAs returns an object in the form of a kind, if it is held, and is a T.
 func convertedAs[T client.Object](k *kind, stored any, ok bool) (obj T, converted bool) {
 	if ok {
 		stored, ok = k.kindInformer.converted(stored)
 	}
-	if !ok {
-		return obj, false
+	if ok {
+		obj, ok = stored.(T)
 	}
-	return stored.(T), true
+	return obj, ok
 }
 
 // List returns the objects that opts select: see Snapshot.List.
@@ -121,7 +121,8 @@ func (s Snapshot[T]) ResourceVersion() string {
 // List returns the objects that opts select, in key order. Selectors, Namespace and
 // Limit work as in Cache.List, with the same errors. Nothing is allocated for an object
 // that is held as T. A list by field selectors sorts its results, unless AnyOrder is
-// given.
+// given. If there is a Transform, List first looks at all of the objects: one that it made
+// another type of is an error, as it is for Cache.List.
 func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	var list client.ListOptions
 	list.ApplyOptions(opts)
@@ -132,14 +133,18 @@ func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.kind.transforms() {
+		if err := allAre[T](s.kind, found); err != nil {
+			return nil, err
+		}
+	}
 	return func(yield func(T) bool) {
 		var n int64
 		for stored := range found {
-			converted, ok := s.kind.kindInformer.converted(stored)
+			obj, ok := convertedAs[T](s.kind, stored, true)
 			if !ok {
 				continue
 			}
-			obj := converted.(T)
 			if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
 				continue
 			}
@@ -148,4 +153,15 @@ func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 			}
 		}
 	}, nil
+}
+
+// allAre returns an error if an object is no T in the form of its kind.
+func allAre[T client.Object](k *kind, found iter.Seq[any]) error {
+	for stored := range found {
+		obj, ok := k.kindInformer.converted(stored)
+		if _, is := obj.(T); ok && !is {
+			return fmt.Errorf("cache had type %T, but %s was asked for", obj, reflect.TypeFor[T]())
+		}
+	}
+	return nil
 }

@@ -121,7 +121,7 @@ func (s *Store[T]) tellRemovedLocked(b *Batch[T], changed func(Change[T])) {
 		r := s.byHand.keys[key]
 		delete(s.byHand.keys, key)
 		if changed != nil {
-			changed(Change[T]{Type: Deleted, Key: key, Old: r.object, ByHand: !r.known,
+			changed(Change[T]{Type: Deleted, Key: key, Old: r.object, Last: r.object, ByHand: !r.known,
 				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		}
 	}

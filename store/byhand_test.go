@@ -39,8 +39,8 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testin
 			if told[c.Key] = c.Type != Deleted; !told[c.Key] {
 				delete(told, c.Key)
 			}
-			if c.Type != Added && c.Old.key != c.Key {
-				t.Fatalf("seed %d: the Old of %v of %v is %v", seed, c.Type, c.Key, c.Old)
+			if c.Type != Added && c.Old.key != c.Key || c.Type == Deleted && c.Last.key != c.Key {
+				t.Fatalf("seed %d: the Old of %v of %v is %v, Last %v", seed, c.Type, c.Key, c.Old, c.Last)
 			}
 		}
 		some := func() Key { return Key{Name: fmt.Sprint(rnd.IntN(6))} }

@@ -8,7 +8,7 @@ const (
 	Added ChangeType = iota + 1
 	// Updated: the key was present; Old and New are set.
 	Updated
-	// Deleted: the key is gone; Old is the last state known.
+	// Deleted: the key is gone; Old is the last state known, Last the one received last.
 	Deleted
 )
 
@@ -58,16 +58,22 @@ func (r Reason) String() string {
 
 // Change is one step in the history of a key.
 type Change[T any] struct {
-	Type ChangeType
-	Key  Key
-	// Old is the state before; the zero T when Type is Added.
+	Key Key
+	// Old is the state before; the zero T when Type is Added. Of a Deleted it is the
+	// final state, which may be later than Last.
 	Old T
 	// New is the state after; the zero T when Type is Deleted.
 	New T
+	// Last is the state that the receiver received last; the zero T unless Type is
+	// Deleted. It differs from Old if the object changed in its last step, or if updates
+	// folded into the delete.
+	Last T
 	// ResourceVersion is the version of the collection after this change:
 	// the object's own for a live change, the list's for a list.
 	ResourceVersion string
-	Reason          Reason
+	// Type and Reason are beside the flags to keep a Change small.
+	Type   ChangeType
+	Reason Reason
 	// FinalStateUnknown is true for a Deleted change of which the object's
 	// last state was missed; Old is then the last state that was seen.
 	FinalStateUnknown bool

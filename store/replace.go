@@ -111,7 +111,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 			delete(s.byHand.keys, key)
 		}
 		if done++; changed != nil {
-			changed(Change[T]{Type: Deleted, Key: key, Old: old, ByHand: byHand,
+			changed(Change[T]{Type: Deleted, Key: key, Old: old, Last: old, ByHand: byHand,
 				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		}
 	}

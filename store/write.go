@@ -109,7 +109,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 		switch {
 		case op.Delete:
 			var none T
-			c.Type, c.New, c.FinalStateUnknown = Deleted, none, !op.HasObject
+			c.Type, c.New, c.Last, c.FinalStateUnknown = Deleted, none, old, !op.HasObject
 			if op.HasObject {
 				c.Old = op.Object
 			}

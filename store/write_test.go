@@ -163,9 +163,9 @@ func TestChangesSayWhatHappened(t *testing.T) {
 	want := []store.Change[*item]{
 		{Type: store.Added, Key: key, New: a, ResourceVersion: "1"},
 		{Type: store.Updated, Key: key, Old: a, New: a2, ResourceVersion: "2"},
-		{Type: store.Deleted, Key: key, Old: last, ResourceVersion: "3"},
+		{Type: store.Deleted, Key: key, Old: last, Last: a2, ResourceVersion: "3"},
 		{Type: store.Added, Key: key, New: a, ResourceVersion: "9"},
-		{Type: store.Deleted, Key: key, Old: a, ResourceVersion: "9", FinalStateUnknown: true},
+		{Type: store.Deleted, Key: key, Old: a, Last: a, ResourceVersion: "9", FinalStateUnknown: true},
 	}
 	if !slices.Equal(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)

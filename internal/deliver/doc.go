@@ -13,8 +13,8 @@
 // # What a handler sees
 //
 // Per key, an Added, then any number of Updated, then a Deleted, then perhaps
-// an Added again. The Old of an Updated is the state that this handler received
-// last. Values never go backwards. The Deleted of a key that was Added is never
+// an Added again. The Old of an Updated and the Last of a Deleted are the state that
+// this handler received last. Values never go backwards. The Deleted of a key that was Added is never
 // left out, and the last change that a handler receives of a key has the state that
 // the store holds. When the handler is called, the store shows the change already.
 //
@@ -66,7 +66,7 @@
 //   - Added + Deleted is nothing: the handler never received the object.
 //   - Updated + Deleted is that Deleted, with its Old (the final state, which
 //     may be newer than the state that the handler received last) and its
-//     FinalStateUnknown.
+//     FinalStateUnknown. Its Last is the Old of the Updated.
 //   - Deleted + Added + Deleted is the first Deleted, unchanged: it is about
 //     the object that the handler received, the second about one that it did not.
 //   - An Added keeps its Reason, Initial for example, whatever is folded into it. An

@@ -15,7 +15,7 @@ import (
 type Handler[T any] func(ctx context.Context, changes []store.Change[T])
 
 // DefaultMaxBatch is the largest number of changes in one call if MaxBatch is 0. 256
-// changes of a pointer type are 24 KiB, held while the handler is busy; larger batches
+// changes of a pointer type are 20 KiB, held while the handler is busy; larger batches
 // save almost nothing per change (BenchmarkMaxBatch).
 const DefaultMaxBatch = 256
 

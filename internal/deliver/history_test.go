@@ -269,7 +269,7 @@ func (l *listener) unheardLocked(k store.Key) int {
 		case done != nil && c.Type == store.Updated:
 			return c.Old == done
 		case done != nil:
-			return c.Type == store.Deleted && c.Old == done
+			return c.Type == store.Deleted && c.Last == done
 		}
 		return c.Type == store.Added && c.New.life == next.life
 	})

@@ -123,6 +123,8 @@ func (l *listener) hearLocked(c *store.Change[*object]) {
 			l.failLocked("Deleted %v, but was never told of it", c.Old)
 		case c.New != nil || c.Old == nil || c.Old.life != told.life || c.Old.version < told.version:
 			l.failLocked("Deleted %v, but was told of %v", c.Old, told)
+		case c.Last != told:
+			l.failLocked("Deleted has Last %v, but was told of %v", c.Last, told)
 		case l.w.isUnknown(c.Old) != c.FinalStateUnknown:
 			l.failLocked("Deleted %v with FinalStateUnknown %v", c.Old, c.FinalStateUnknown)
 		}

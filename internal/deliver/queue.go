@@ -2,8 +2,8 @@ package deliver
 
 import "github.com/kinglet-go/kinglet/store"
 
-// keepRecords is the capacity that an empty queue may keep: 8 records of 136 B
-// and 8 changes of 96 B to deliver are under 2 KiB. The memory of a larger burst is
+// keepRecords is the capacity that an empty queue may keep: 8 records of 152 B
+// and 8 changes of 104 B to deliver are 2 KiB. The memory of a larger burst is
 // freed when the handler has been idle for keepMemoryFor.
 const keepRecords = 8
 

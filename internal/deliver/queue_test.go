@@ -219,7 +219,10 @@ func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
 				c.Type, c.Old, c.New = store.Updated, old, version
 				present[key] = version
 			default:
-				c.Type, c.Old, c.FinalStateUnknown = store.Deleted, old, rng.IntN(2) == 0
+				c.Type, c.Old, c.Last, c.FinalStateUnknown = store.Deleted, old, old, true
+				if rng.IntN(2) == 0 {
+					c.Old, c.FinalStateUnknown = version, false
+				}
 				delete(present, key)
 			}
 			if got, want := q.push(&c, before, stamp(step+1)), w.push(c, before, stamp(step+1), told[key]); got != want {
@@ -295,7 +298,7 @@ func TestQueueForgetsObjectsThatItNoLongerHolds(t *testing.T) {
 	}
 	q.take(nil, 10)
 	for i := range q.slots[:cap(q.slots)] {
-		if s := q.slots[:cap(q.slots)][i]; s.old != nil || s.cur != nil || s.key != (store.Key{}) {
+		if s := q.slots[:cap(q.slots)][i]; s.old != nil || s.cur != nil || s.last != nil || s.key != (store.Key{}) {
 			t.Fatalf("slot %d still refers to %+v", i, s.record)
 		}
 	}

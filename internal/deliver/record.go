@@ -16,9 +16,7 @@ const (
 )
 
 // record holds the pending changes of one key (with EveryVersion, a single change of
-// it).
-//
-// A Deleted is never followed by an Updated, so old serves both.
+// it). A Deleted is never followed by an Updated, so old serves both.
 type record[T any] struct {
 	key store.Key
 	// old is the first state not yet overtaken: the Old of an Updated, the
@@ -26,6 +24,8 @@ type record[T any] struct {
 	old T
 	// cur is the newest state. Zero for deleted.
 	cur T
+	// last is the Last of a Deleted. Zero for added and updated.
+	last T
 	// before is the collection's version before the first change folded in.
 	before string
 	// version is that of the newest Added or Updated folded in.
@@ -82,8 +82,11 @@ func (r *record[T]) foldUpdated(c *store.Change[T]) {
 func (r *record[T]) foldDeleted(c *store.Change[T]) {
 	var zero T
 	switch r.form {
-	case nothing, updated:
-		r.goneOwn = c.OwnEcho && (r.form == nothing || r.own)
+	case nothing:
+		r.last, r.goneOwn = c.Last, c.OwnEcho
+		r.setDeleted(c)
+	case updated:
+		r.last, r.goneOwn = r.old, r.own && c.OwnEcho
 		r.setDeleted(c)
 	case added:
 		r.form = nothing
@@ -126,7 +129,7 @@ func (r *record[T]) changes() int {
 func (r *record[T]) appendTo(dst []store.Change[T]) []store.Change[T] {
 	if r.form == deleted || r.form == replaced {
 		dst = append(dst, store.Change[T]{
-			Type: store.Deleted, Key: r.key, Old: r.old,
+			Type: store.Deleted, Key: r.key, Old: r.old, Last: r.last,
 			ResourceVersion: r.gone, Reason: r.goneReason, FinalStateUnknown: r.unknown, OwnEcho: r.goneOwn,
 		})
 	}

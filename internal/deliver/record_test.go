@@ -35,6 +35,9 @@ func foldTwin(knew bool, happened []change) []change {
 	var out []change
 	if knew && gone != nil {
 		d := *gone
+		if d.Last = happened[0].Old; happened[0].Type == store.Deleted {
+			d.Last = happened[0].Last
+		}
 		d.OwnEcho = allOwn(happened)
 		if alive {
 			d.OwnEcho = allOwn(happened[:first])
@@ -99,7 +102,10 @@ func legalHistories(alive bool, n int, yield func([]change)) {
 		with(true, u)
 		for _, unknown := range []bool{false, true} {
 			d := c
-			d.Type, d.Old, d.FinalStateUnknown = store.Deleted, state, unknown
+			d.Type, d.Old, d.Last, d.FinalStateUnknown = store.Deleted, state, state, unknown
+			if !unknown {
+				d.Old = -next // a state that was never held
+			}
 			with(false, d)
 		}
 	}
@@ -140,17 +146,22 @@ func TestEveryPairFoldsAsInTheTableOfThePackageDocumentation(t *testing.T) {
 	upd := func(o, n int, rv string, why store.Reason) change {
 		return change{Type: store.Updated, Key: key, Old: o, New: n, ResourceVersion: rv, Reason: why}
 	}
-	del := func(v int, rv string, why store.Reason, unknown bool) change {
-		return change{Type: store.Deleted, Key: key, Old: v, ResourceVersion: rv, Reason: why, FinalStateUnknown: unknown}
+	del := func(last, v int, rv string, why store.Reason, unknown bool) change {
+		return change{Type: store.Deleted, Key: key, Old: v, Last: last, ResourceVersion: rv, Reason: why, FinalStateUnknown: unknown}
 	}
 	var (
 		newAdd = add(9, "9", store.Live)
 		newUpd = upd(8, 9, "9", store.Live)
-		newDel = del(8, "9", store.Live, false)
-		newUnk = del(8, "9", store.Relist, true)
-		gone   = del(2, "3", store.Relist, true)
-		known  = del(2, "3", store.Live, false)
+		newDel = del(7, 8, "9", store.Live, false)
+		newUnk = del(8, 8, "9", store.Relist, true)
+		gone   = del(2, 2, "3", store.Relist, true)
+		known  = del(1, 2, "3", store.Live, false)
 	)
+	// after returns a Deleted that a handler receives which has received last.
+	after := func(last int, d change) change {
+		d.Last = last
+		return d
+	}
 	for _, tc := range []struct {
 		pending []change
 		next    change
@@ -168,12 +179,12 @@ func TestEveryPairFoldsAsInTheTableOfThePackageDocumentation(t *testing.T) {
 
 		{[]change{upd(1, 2, "2", store.Relist)}, newAdd, []change{upd(1, 9, "9", store.Relist)}},
 		{[]change{upd(1, 2, "2", store.Relist)}, newUpd, []change{upd(1, 9, "9", store.Live)}},
-		{[]change{upd(1, 2, "2", store.Relist)}, newDel, []change{newDel}},
-		{[]change{upd(1, 2, "2", store.Relist)}, newUnk, []change{newUnk}},
+		{[]change{upd(1, 2, "2", store.Relist)}, newDel, []change{after(1, newDel)}},
+		{[]change{upd(1, 2, "2", store.Relist)}, newUnk, []change{after(1, newUnk)}},
 
 		{[]change{gone}, newAdd, []change{gone, newAdd}},
 		{[]change{gone}, newUpd, []change{gone, add(9, "9", store.Live)}},
-		{[]change{gone}, newDel, []change{newDel}},
+		{[]change{gone}, newDel, []change{after(2, newDel)}},
 		{[]change{known}, newUnk, []change{known}},
 		{[]change{known}, newDel, []change{known}},
 
@@ -194,7 +205,7 @@ func TestEveryPairFoldsAsInTheTableOfThePackageDocumentation(t *testing.T) {
 			if d := cmp.Diff(tc.want, r.appendTo(nil)); d != "" {
 				t.Fatalf("-want +got:\n%s", d)
 			}
-			if held := r.old != 0 || r.cur != 0; r.form == nothing && held {
+			if held := r.old != 0 || r.cur != 0 || r.last != 0; r.form == nothing && held {
 				t.Fatalf("a record that is nothing still holds an object: %+v", r)
 			}
 		})

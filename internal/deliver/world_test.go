@@ -177,7 +177,8 @@ func (w *world) put(k store.Key, why store.Reason) {
 	}
 }
 
-// del deletes what is there; a step of happen.
+// del deletes what is there, of which the final state is another one, unless it is
+// unknown; a step of happen.
 func (w *world) del(k store.Key, why store.Reason, unknown bool) {
 	old := w.objects[k]
 	if old == nil {
@@ -186,7 +187,11 @@ func (w *world) del(k store.Key, why store.Reason, unknown bool) {
 	w.version++
 	delete(w.objects, k)
 	w.unknown[object{key: k, life: old.life}] = unknown
-	w.record(store.Change[*object]{Type: store.Deleted, Key: k, Old: old, Reason: why, FinalStateUnknown: unknown})
+	final := old
+	if !unknown {
+		final = &object{key: k, life: old.life, version: w.version}
+	}
+	w.record(store.Change[*object]{Type: store.Deleted, Key: k, Old: final, Last: old, Reason: why, FinalStateUnknown: unknown})
 }
 
 // recreate replaces what is there by another object of the same name, both at

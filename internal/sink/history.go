@@ -43,7 +43,7 @@ func (s *Sink[T]) split(changes []store.Change[T], replaced int) []store.Change[
 			continue
 		}
 		gone, added := c, c
-		gone.Type, added.Type = store.Deleted, store.Added
+		gone.Type, gone.Last, added.Type = store.Deleted, c.Old, store.Added
 		gone.FinalStateUnknown = true // the delete itself was never seen
 		var none T
 		gone.New, added.Old = none, none

@@ -73,6 +73,9 @@ func againstTwin(t *testing.T, rnd *rand.Rand) {
 			if known == (c.Type == store.Added) {
 				t.Errorf("%s of %s, and it is known: %v", c.Type, c.Key, known)
 			}
+			if c.Type == store.Deleted && (c.Last == nil || c.Last.version != told[c.Key.Name]) {
+				t.Errorf("the end of %s after %v, and it was told of %s", c.Key, c.Last, told[c.Key.Name])
+			}
 			if delete(told, c.Key.Name); c.Type != store.Deleted {
 				told[c.Key.Name] = c.New.version
 			}

@@ -97,11 +97,15 @@ func (h *History) updated(old, obj metav1.Object) {
 	h.last[key] = obj
 }
 
-func (h *History) deleted(key kinglet.Key) {
+// deleted checks that last, if it is not nil, is what the handler was told last.
+func (h *History) deleted(key kinglet.Key, last metav1.Object) {
 	h.enter()
 	defer h.leave()
-	if h.last[key] == nil {
+	switch held := h.last[key]; {
+	case held == nil:
 		h.blameLocked("deleted %s, which it did not have", key)
+	case last != nil && last != held:
+		h.blameLocked("deleted %s after %s, last told %s", key, Version(last), Version(held))
 	}
 	delete(h.last, key)
 }
@@ -196,7 +200,7 @@ func (h Typed[T]) Handle(_ context.Context, changes []kinglet.Change[T]) {
 		case kinglet.Updated:
 			h.updated(c.Old, c.New)
 		case kinglet.Deleted:
-			h.deleted(c.Key)
+			h.deleted(c.Key, c.Last)
 		}
 	}
 }
@@ -217,5 +221,5 @@ func (h Plain) OnDelete(obj any) {
 	if gone, unknown := obj.(cache.DeletedFinalStateUnknown); unknown {
 		obj = gone.Obj
 	}
-	h.deleted(KeyOf(obj.(metav1.Object)))
+	h.deleted(KeyOf(obj.(metav1.Object)), nil)
 }

@@ -33,11 +33,12 @@ func TestCallsThatAreNoLegalHistoryAreNamed(t *testing.T) {
 		tell func(*History)
 		says string
 	}{
-		{"legal", func(h *History) { h.added(v1); h.updated(v1, v2); h.deleted(KeyOf(v2)); h.added(other) }, ""},
+		{"legal", func(h *History) { h.added(v1); h.updated(v1, v2); h.deleted(KeyOf(v2), v2); h.added(other) }, ""},
 		{"a resync", func(h *History) { h.added(v1); h.updated(v1, v1) }, ""},
 		{"added twice", func(h *History) { h.added(v1); h.added(v2) }, "added ns/a (1@2), which it had"},
 		{"updated first", func(h *History) { h.updated(v1, v2) }, "updated ns/a to 1@2, which it did not have"},
-		{"deleted first", func(h *History) { h.deleted(KeyOf(v1)) }, "deleted ns/a, which it did not have"},
+		{"deleted first", func(h *History) { h.deleted(KeyOf(v1), nil) }, "deleted ns/a, which it did not have"},
+		{"deleted after another", func(h *History) { h.added(v1); h.deleted(KeyOf(v1), v2) }, "deleted ns/a after 1@2, last told 1@1"},
 		{"backwards", func(h *History) { h.added(v2); h.updated(v2, v1) }, "updated ns/a backwards, 1@2 to 1@1"},
 		{"into another", func(h *History) { h.added(v1); h.updated(v1, other) }, "updated ns/a from 1@1 to 9@3"},
 		{"from what it never had", func(h *History) { h.added(v1); h.updated(copied, v2) }, "updated ns/a from 1@1, last told 1@1"},

@@ -12,20 +12,25 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -105,6 +110,68 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 				expect("one", "e", 6)
 			})
 		})
+	}
+}
+
+// The server has an object that the cache's selectors do not select any more, or another one
+// under its name: the watch is about to say so, and a Get that asks the server says it now.
+func TestWhatGetReadsFromTheServerIsSelected(t *testing.T) {
+	byNode := cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Field: fields.OneTermEqualSelector("spec.nodeName", "n1")}}}
+	byShard := labels.SelectorFromSet(labels.Set{"shard": "1"})
+	shard := func(n string) client.Object { return pod("ns", "a", "n1", map[string]string{"shard": n}) }
+	deployment := func(n string) client.Object {
+		return &appsv1.Deployment{ObjectMeta: shard(n).(*corev1.Pod).ObjectMeta}
+	}
+	for _, c := range []struct {
+		name          string
+		opts          cache.Options
+		before, after client.Object
+		found         bool
+	}{
+		{"labels", cache.Options{DefaultLabelSelector: byShard}, shard("1"), shard("2"), false},
+		{"labels of the namespace", cache.Options{DefaultNamespaces: map[string]cache.Config{"ns": {LabelSelector: byShard}, "other": {}}}, shard("1"), shard("2"), false},
+		{"labels of another namespace", cache.Options{DefaultNamespaces: map[string]cache.Config{"other": {LabelSelector: byShard}, cache.AllNamespaces: {}}}, shard("1"), shard("2"), true},
+		{"labels that still match", cache.Options{DefaultLabelSelector: byShard}, shard("1"), pod("ns", "a", "n1", map[string]string{"shard": "1", "x": "2"}), true},
+		{"labels of another group's kind", cache.Options{DefaultLabelSelector: byShard}, deployment("1"), deployment("2"), false},
+		{"labels of another group's kind that still match", cache.Options{DefaultLabelSelector: byShard}, deployment("1"), deployment("1"), true},
+		{"another node", byNode, pod("ns", "a", "n1", nil), pod("ns", "a", "n2", nil), false},
+		{"no node yet", byNode, pod("ns", "a", "n1", nil), pod("ns", "a", "", nil), false},
+		{"another pod of the node", byNode, pod("ns", "a", "n1", nil), pod("ns", "a", "n1", map[string]string{"x": "2"}), true},
+	} {
+		gvk, err := apiutil.GVKForObject(c.before, scheme.Scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(gvk)
+		for keeps, example := range map[int64]client.Object{0: c.before, 1 << 20: u} {
+			t.Run(fmt.Sprintf("%s, %T, keeps %d", c.name, example, keeps), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					w.storage.Define(deployments)
+					w.create(c.before)
+					o := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{example: {Whole: mine, OnDemand: keeps}}}
+					got, end := w.run(o.NewCache, c.opts)
+					defer end()
+					if _, err := got.GetInformer(context.Background(), example); err != nil {
+						t.Fatal(err)
+					}
+					w.server.Hold()
+					if _, err := w.storage.Delete(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind) + "s"}, keyed("ns", "a"), nil); err != nil {
+						t.Fatal(err)
+					}
+					w.create(c.after)
+					read := example.DeepCopyObject().(client.Object)
+					err := got.Get(context.Background(), keyed("ns", "a"), read)
+					if c.found && (err != nil || !maps.Equal(read.GetLabels(), c.after.GetLabels()) || read.GetObjectKind().GroupVersionKind() != gvk) {
+						t.Errorf("%v, %v", read, err)
+					}
+					if !c.found && !apierrors.IsNotFound(err) {
+						t.Errorf("found %v, %v", read, err)
+					}
+				})
+			})
+		}
 	}
 }
 
@@ -207,6 +274,54 @@ func wholeAndMetadata(t *testing.T, first string) {
 	expectTold(t, metadata, "update a/mine")
 	if err := c.List(ctx, &list); err != nil || len(list.Items) != 1 || list.Items[0].Name != "other" {
 		t.Errorf("typed list: %+v, %v", list.Items, err)
+	}
+}
+
+// The update that removes the last finalizer may change the labels, too: the event that says
+// that the object is gone has labels which no event had before.
+func TestATypedHandlerIsToldTheEndOfJustWhatItWasToldOf(t *testing.T) {
+	yes := map[string]string{"mine": "yes"}
+	for _, c := range []struct {
+		name         string
+		before, last map[string]string
+		told         string
+	}{
+		{"it stops to match", yes, nil, "delete a/x"},
+		{"it begins to match", nil, yes, ""},
+		{"it still matches", yes, yes, "delete a/x"},
+		{"it never matches", nil, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				cm := configMap("a", "x", c.before)
+				cm.Finalizers = []string{"example.com/f"}
+				w.create(cm)
+				got, end := w.run(wholeOptions().NewCache, cache.Options{})
+				defer end()
+				typed, metadata := newTold(t, got, &corev1.ConfigMap{}), newTold(t, got, configMapMetadata())
+				informer, err := got.GetInformer(context.Background(), &corev1.ConfigMap{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+					if cm, ok := obj.(*corev1.ConfigMap); !ok || source.IsPartial(cm) || cm.Data["a"] != "b" {
+						t.Errorf("the end of %v", obj)
+					}
+				}}); err != nil {
+					t.Fatal(err)
+				}
+				typed.take()
+				if _, err := w.storage.Delete(apiserver.ConfigMaps.GroupResource(), keyed("a", "x"), nil); err != nil {
+					t.Fatal(err)
+				}
+				typed.take()
+				metadata.take()
+				w.update(configMap("a", "x", c.last))
+				expectTold(t, typed, c.told)
+				expectTold(t, metadata, "delete a/x")
+			})
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/goleak"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +101,7 @@ func mapper() meta.RESTMapper {
 		// controller-runtime asks for the scope of lists.
 		m.Add(corev1.SchemeGroupVersion.WithKind(kind+"List"), scope)
 	}
+	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
 	return m
 }
 

@@ -69,6 +69,43 @@ func TestAViewReadsByTypeAndSharesWhatIsHeld(t *testing.T) {
 	})
 }
 
+// A Transform may return another type for some objects, which a view cannot show.
+func TestAViewOfWhatATransformMadeAnotherTypeOfIsAnErrorAndNoPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(configMap("a", "other", nil), configMap("a", "same", nil), configMap("b", "same", nil))
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{DefaultTransform: func(obj any) (any, error) {
+			if cm := obj.(*corev1.ConfigMap); cm.Name == "other" {
+				return &corev1.Secret{ObjectMeta: cm.ObjectMeta}, nil
+			}
+			return obj, nil
+		}})
+		defer end()
+		v, err := ctrlruntime.For[*corev1.ConfigMap](c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.WaitSynced(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, s := context.Background(), v.Snapshot()
+		for key, want := range map[client.ObjectKey]bool{keyed("a", "other"): false, keyed("a", "same"): true} {
+			err := c.Get(ctx, key, &corev1.ConfigMap{})
+			one, ok := v.Get(key)
+			two, also := s.Get(key)
+			if (err == nil) != want || ok != want || also != want || (one != nil) != want || one != two {
+				t.Errorf("%s: the cache has it: %v; a view: %v, %v; a snapshot: %v, %v", key, err, one, ok, two, also)
+			}
+		}
+		for namespace, want := range map[string]bool{"": false, "a": false, "b": true} {
+			err := c.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(namespace))
+			if _, viewed := v.List(client.InNamespace(namespace)); (err == nil) != want || (viewed == nil) != want {
+				t.Errorf("namespace %q: the cache lists it: %v; a view: %v", namespace, err, viewed)
+			}
+		}
+	})
+}
+
 func TestASnapshotStaysWhatItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
