@@ -352,10 +352,9 @@ func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
 		if err != nil || !source.IsPartial(reduced.(T)) {
 			return err // if it is whole, somebody else's option says so
 		}
-		if done, err := o.substitute(key, obj, reduced.(T)); !done || err != nil {
-			return err
+		if o.substitute(key, obj, reduced.(T)) {
+			o.ledger.reduced(key)
 		}
-		o.ledger.reduced(key)
 		return nil
 	}
 	whole, err := o.reads.Get(ctx, key, o.state(obj))
@@ -371,22 +370,19 @@ func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
 		o.signal() // another informer was faster, and may have left room for a smaller one
 		return nil
 	}
-	done := false
-	if o.state(whole) == o.state(obj) {
-		done, err = o.substitute(key, obj, whole)
-	}
-	if !done {
+	if o.state(whole) != o.state(obj) || !o.substitute(key, obj, whole) {
 		o.ledger.partial(key, 0) // the next version is on its way
 	}
-	return err
+	return nil
 }
 
-func (o *OnDemand[T]) substitute(key Key, held, obj T) (bool, error) {
+// substitute stores another form of a stored object, unless that has changed.
+func (o *OnDemand[T]) substitute(key Key, held, obj T) bool {
 	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj)
 	for _, err := range store.Errors(err) {
 		o.opts.OnError(err)
 	}
-	return done, nil
+	return done
 }
 
 func (o *OnDemand[T]) state(obj T) readthrough.State {
