@@ -320,7 +320,7 @@ func (r *reads) all() []Kind {
 	var kinds []Kind
 	for obj := range r.kinds {
 		t := obj.Type().(*types.Named)
-		paths := r.paths(t, "", nil)
+		paths := r.paths(t, "", false, nil)
 		paths = slices.DeleteFunc(paths, gotype.Always)
 		if len(paths) == 0 && len(r.escapes[obj]) == 0 {
 			continue
@@ -334,47 +334,56 @@ func (r *reads) all() []Kind {
 	return kinds
 }
 
-// paths returns what is read of a type, below a path. above are the types on the way.
-func (r *reads) paths(t *types.Named, below string, above []*types.Named) (all []string) {
-	if slices.Contains(above, t) {
-		return nil // a recursive type is read as a whole
-	}
-	above = append(slices.Clip(above), t)
+// paths returns what is read of a type, below a path; of every field if all. above are the
+// types on the way.
+func (r *reads) paths(t *types.Named, below string, all bool, above []*types.Named) (found []string) {
+	above = append(slices.Clip(above), t.Origin())
 	for f, tag := range fieldsOf(structOf(t)) {
 		read, selected := r.fields[f.Origin()]
-		if !selected {
-			continue
-		}
-		name, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-		inline := name == "" && (f.Embedded() || strings.Contains(options, "inline"))
-		path := below
-		switch {
-		case name == "-" || !f.Exported():
-			continue
-		case inline:
-		case name == "":
-			path = join(below, f.Name())
-		default:
-			path = join(below, name)
-		}
+		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		inside := named(f.Type())
+		isStruct := inside != nil && structOf(inside) != nil
+		inline := name == "" && f.Embedded() && isStruct
+		if !selected && !all || name == "-" || !f.Exported() && !inline {
+			continue
+		}
+		path := below
+		if !inline {
+			path = join(below, cmp.Or(name, f.Name()))
+		}
+		// Without fields that can be told apart, the value is read as a whole, even if one of
+		// its fields is what is selected: those of an anonymous struct, of a type parameter, of
+		// a type that makes its JSON itself, or that is inside itself. If values of its type
+		// are passed on, one that is more than on the way to a field may be among them.
 		var more []string
-		if inside != nil && structOf(inside) != nil && !marshals(inside) && len(r.escapes[inside.Origin().Obj()]) == 0 {
-			more = r.paths(inside, path, above)
+		if isStruct && !decodes(inside) && !slices.Contains(above, inside.Origin()) && !(read && len(r.escapes[inside.Origin().Obj()]) > 0) && !(all && !inline) {
+			more = r.paths(inside, path, all, above)
 		}
-		if len(more) == 0 && read && !inline {
+		switch {
+		case len(more) > 0:
+		case !inline:
 			more = []string{path}
+		case below != "":
+			return []string{below} // what embeds it has no other name for all of it
+		case !all && inside.Obj().Name() != "TypeMeta":
+			more = r.paths(inside, path, true, above)
 		}
-		all = append(all, more...)
+		found = append(found, more...)
 	}
-	return all
+	return found
 }
 
 func join(below, name string) string { return strings.TrimPrefix(below+"."+name, ".") }
 
-// named returns the named type that t is, or that it refers to by pointers, slices, arrays
-// and maps; nil if there is none.
+// named returns the named struct or interface that t is, or that it refers to by pointers,
+// slices, arrays, maps and channels; nil if there is none.
 func named(t types.Type) *types.Named {
+	n, _ := element(t).(*types.Named)
+	return n
+}
+
+// element returns the type to which t refers, itself if it is a struct or an interface.
+func element(t types.Type) types.Type {
 	for t != nil {
 		switch u := types.Unalias(t).(type) {
 		case *types.Named:
@@ -382,16 +391,10 @@ func named(t types.Type) *types.Named {
 				return u
 			}
 			t = u.Underlying()
-		case *types.Pointer:
-			t = u.Elem()
-		case *types.Slice:
-			t = u.Elem()
-		case *types.Array:
-			t = u.Elem()
-		case *types.Map:
+		case interface{ Elem() types.Type }:
 			t = u.Elem()
 		default:
-			return nil
+			return u
 		}
 	}
 	return nil
@@ -431,9 +434,11 @@ func isObject(t *types.Named) bool {
 	return typeMeta && objectMeta
 }
 
-// marshals reports whether a type makes JSON itself: its fields are not those of the JSON.
-func marshals(t *types.Named) bool {
-	method, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, "MarshalJSON")
-	_, is := method.(*types.Func)
-	return is
+// decodes reports whether a type has a form of its own in JSON, without the names of fields.
+func decodes(t *types.Named) bool {
+	return slices.ContainsFunc([]string{"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"}, func(name string) bool {
+		method, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, name)
+		_, is := method.(*types.Func)
+		return is
+	})
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/hard"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -45,15 +45,55 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 	}
 }
 
-// What is printed can be used.
-func TestWhatIsFoundIsAKeep(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
+// The kinds of the second program are each read in one way that is easily overlooked.
+func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
+	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/hard"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := map[string]any{"Deployment": &appsv1.Deployment{}, "Pod": &corev1.Pod{}, "Ingress": &networkingv1.Ingress{}}
+	want := map[string]string{
+		"Event":            "metadata.creationTimestamp",
+		"Flat":             "name selector",
+		"Generic":          "spec",
+		"Node":             "spec.taints.key status.addresses.address",
+		"PersistentVolume": "spec",
+		"Service":          "spec.ports.targetPort",
+		"Tree":             "spec.children spec.value",
+		"Unnamed":          "spec",
+	}
+	got := map[string]string{}
 	for _, k := range kinds {
-		if err := (source.Options{Keep: k.Paths}).CheckFields(examples[k.Name]); err != nil {
+		text := strings.Join(k.Paths, " ")
+		for _, e := range k.Escapes {
+			text += " passed on to " + e.To
+		}
+		got[k.Name] = text
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is printed can be used.
+func TestWhatIsFoundIsAKeep(t *testing.T) {
+	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := map[string]any{}
+	add := func(name string, example any) {
+		examples[reflect.TypeOf(example).Elem().PkgPath()+"."+name] = example
+	}
+	for _, typ := range scheme.Scheme.AllKnownTypes() {
+		add(typ.Name(), reflect.New(typ).Interface())
+	}
+	add("Unnamed", &hard.Unnamed{})
+	add("Generic", &hard.Generic[struct{ A string }]{})
+	add("Tree", &hard.Tree{})
+	add("Flat", &hard.Flat{})
+	for _, k := range kinds {
+		example := examples[k.Package+"."+k.Name]
+		if err := (source.Options{Keep: k.Paths}).CheckFields(example); err != nil {
 			t.Error(err)
 		}
 	}
