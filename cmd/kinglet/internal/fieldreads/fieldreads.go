@@ -72,7 +72,10 @@ func Of(ctx context.Context, opts Options) ([]Kind, error) {
 	if len(loaded) == 0 {
 		return nil, fmt.Errorf("no packages match %s", strings.Join(opts.Patterns, " "))
 	}
-	r := &reads{fset: fset, own: map[*types.Package]bool{}, fields: map[*types.Var]bool{}, escapes: map[*types.TypeName][]Escape{}, kinds: map[*types.TypeName]bool{}}
+	r := &reads{
+		fset: fset, own: map[*types.Package]bool{}, fields: map[*types.Var]bool{}, escapes: map[*types.TypeName][]Escape{},
+		contained: map[types.Type][]*types.TypeName{}, kinds: map[*types.TypeName]bool{}, getters: map[string]bool{},
+	}
 	for _, p := range loaded {
 		r.own[p.Types] = true
 	}
@@ -97,27 +100,51 @@ type reads struct {
 	fields map[*types.Var]bool
 	// escapes are the types of which values are passed on, and where.
 	escapes map[*types.TypeName][]Escape
+	// contained is the result of contents for types that it was called with.
+	contained map[types.Type][]*types.TypeName
 	// kinds are types of whole objects that occur.
 	kinds map[*types.TypeName]bool
+	// getters are the fields of metadata that are read through interfaces, so of any kind.
+	getters map[string]bool
 }
 
 func (r *reads) file(file *ast.File) {
 	// A selector that is assigned to does not count, nor do those on the way to it. Those on
-	// the way to others count as that.
-	written, way := map[ast.Expr]bool{}, map[ast.Expr]bool{}
+	// the way to others count as that. Names of functions that are called are not values, nor
+	// are parts of such names.
+	written, way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if copies[n.Name.Name] {
+			if n.Recv != nil && copies[n.Name.Name] {
 				return false
 			}
+			r.returns(n.Body, r.info.Defs[n.Name].Type())
+		case *ast.FuncLit:
+			r.returns(n.Body, r.info.TypeOf(n))
 		case *ast.AssignStmt:
-			for _, left := range n.Lhs {
+			for i, left := range n.Lhs {
 				if n.Tok == token.ASSIGN {
 					written[base(left)] = true
 				}
+				if len(n.Lhs) == len(n.Rhs) {
+					r.assign(left, n.Rhs[i])
+				}
 			}
+		case *ast.ValueSpec:
+			for _, v := range n.Values {
+				if n.Type != nil {
+					r.into(r.info.TypeOf(n.Type), v, "")
+				}
+			}
+		case *ast.SendStmt:
+			if c, is := r.info.TypeOf(n.Chan).Underlying().(*types.Chan); is {
+				r.into(c.Elem(), n.Value, "")
+			}
+		case *ast.CompositeLit:
+			r.literal(n)
 		case *ast.SelectorExpr:
+			called[n.Sel] = true
 			s := r.info.Selections[n]
 			switch {
 			case s == nil:
@@ -128,19 +155,138 @@ func (r *reads) file(file *ast.File) {
 				r.selected(n, s, !way[n])
 			}
 		case *ast.CallExpr:
+			called[ast.Unparen(n.Fun)] = true
 			r.call(n)
 		case *ast.BinaryExpr:
-			if structOf(r.info.TypeOf(n.X)) != nil && !pointer(r.info.TypeOf(n.X)) {
-				r.escape(n.X, n.Op.String())
+			r.compared(n.X, n.Op.String())
+			r.compared(n.Y, n.Op.String())
+		case *ast.SwitchStmt:
+			r.compared(n.Tag, "switch")
+		case *ast.IndexExpr:
+			called[n.X] = called[n]
+			r.compared(n.Index, "a map")
+		case *ast.IndexListExpr:
+			called[n.X] = called[n]
+		case *ast.Ident:
+			// A predicate of controller-runtime, which compares what it is not given here.
+			if strings.HasSuffix(n.Name, "AnnotationChangedPredicate") {
+				r.getters["Annotations"] = true
 			}
 		}
 		if e, ok := n.(ast.Expr); ok {
 			if t := named(r.info.TypeOf(e)); t != nil && isObject(t) {
 				r.kinds[t.Obj()] = true
 			}
+			if !called[e] {
+				r.function(e)
+			}
 		}
 		return true
 	})
+}
+
+// returns counts what a function returns as an interface.
+func (r *reads) returns(body *ast.BlockStmt, function types.Type) {
+	results := function.Underlying().(*types.Signature).Results()
+	if body == nil {
+		return
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if ret, is := n.(*ast.ReturnStmt); is && len(ret.Results) == results.Len() {
+			for i, e := range ret.Results {
+				r.into(results.At(i).Type(), e, "")
+			}
+		}
+		_, is := n.(*ast.FuncLit)
+		return !is
+	})
+}
+
+// assign counts what becomes an interface, or a part of another object, which may be written
+// as a whole.
+func (r *reads) assign(left, right ast.Expr) {
+	r.into(r.info.TypeOf(left), right, "")
+	if x, is := base(left).(*ast.SelectorExpr); is && x.Sel.IsExported() && r.info.Selections[x] != nil {
+		r.escape(right, "")
+	}
+}
+
+// literal is assign for the elements of a literal.
+func (r *reads) literal(e *ast.CompositeLit) {
+	t := r.info.TypeOf(e)
+	s := structOf(t)
+	for i, v := range e.Elts {
+		kv, is := v.(*ast.KeyValueExpr)
+		if is {
+			v = kv.Value
+		}
+		switch {
+		case s != nil:
+			f := s.Field(min(i, s.NumFields()-1))
+			if is {
+				f = r.info.Uses[kv.Key.(*ast.Ident)].(*types.Var)
+			}
+			r.into(f.Origin().Type(), v, "")
+			if f.Exported() {
+				r.escape(v, "")
+			}
+		case is:
+			r.compared(kv.Key, "a map")
+			fallthrough
+		default:
+			if c, is := types.Unalias(t).Underlying().(interface{ Elem() types.Type }); is {
+				r.into(c.Elem(), v, "")
+			}
+		}
+	}
+}
+
+// into counts a value that becomes one of a type, if that is an interface behind which all of
+// the value can be read, or a type parameter.
+func (r *reads) into(t types.Type, e ast.Expr, to string) {
+	inside := element(t)
+	if inside == nil || !types.IsInterface(inside) {
+		return
+	}
+	if n := named(r.info.TypeOf(e)); metadataOnly(inside) && (n == nil || isObject(n)) {
+		return // its methods are called by what is looked at
+	}
+	r.escape(e, cmp.Or(to, "as "+inside.String()))
+}
+
+// compared counts a struct that is compared with others.
+func (r *reads) compared(e ast.Expr, by string) {
+	if e == nil || r.info.Types[e].IsType() {
+		return
+	}
+	if t := r.info.TypeOf(e); t != nil && structOf(t) != nil && !pointer(t) {
+		r.escape(e, by)
+	}
+}
+
+// function counts the parameters of a function of others that is used as a value: calls of
+// variables are those of the program's own functions, but for interfaces.
+func (r *reads) function(e ast.Expr) {
+	t := r.info.TypeOf(e)
+	if t == nil {
+		return
+	}
+	signature, is := t.Underlying().(*types.Signature)
+	if !is {
+		return
+	}
+	of := e
+	call, result := e.(*ast.CallExpr)
+	if result {
+		of = call.Fun
+	}
+	f := r.callee(of)
+	fn, isFunc := f.(*types.Func)
+	if _, isVar := f.(*types.Var); (isVar || isFunc && !identity[unqualified(fn)]) && r.foreign(f) {
+		for p := range signature.Params().Variables() {
+			r.escapeType(p.Type(), Escape{Position: r.fset.Position(e.Pos()), To: nameOf(f)})
+		}
+	}
 }
 
 // base returns the expression of which e is an element, or to which it leads.
@@ -164,32 +310,46 @@ func base(e ast.Expr) ast.Expr {
 // selected counts the fields of a selector, of which the last is read or not. A method of
 // metadata counts as its field.
 func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
+	method, isMethod := s.Obj().(*types.Func)
+	of := ""
+	if isMethod {
+		if n := named(method.Signature().Recv().Type()); n != nil {
+			of = n.Obj().Name()
+		}
+		if copies[method.Name()] || of == "ObjectMeta" && strings.HasPrefix(method.Name(), "Set") {
+			if of == "ObjectMeta" || of == "TypeMeta" {
+				return
+			}
+		}
+	}
 	t := s.Recv()
 	path := s.Index()
 	for i, index := range path {
 		last := i == len(path)-1
 		st := structOf(t)
-		if st == nil || last && s.Kind() != types.FieldVal {
+		if st == nil || last && isMethod {
 			break
 		}
 		f := st.Field(index)
 		r.fields[f.Origin()] = r.fields[f.Origin()] || last && read
 		t = f.Type()
 	}
-	if s.Kind() == types.FieldVal {
+	if !isMethod {
 		return
 	}
-	// GetAnnotations and the like, through an embedded ObjectMeta or of it.
-	if field, ok := strings.CutPrefix(s.Obj().Name(), "Get"); ok && named(t) != nil && named(t).Obj().Name() == "ObjectMeta" {
+	// GetAnnotations and the like, of ObjectMeta or of an interface that may be one's.
+	field, get := strings.CutPrefix(method.Name(), "Get")
+	switch {
+	case get && of == "ObjectMeta":
 		for f := range fieldsOf(structOf(t)) {
 			if f.Name() == field {
 				r.fields[f.Origin()] = true
 			}
 		}
-		return
-	}
-	if r.foreign(s.Obj()) && !copies[s.Obj().Name()] {
-		r.escape(e.X, nameOf(s.Obj()))
+	case get && types.IsInterface(t):
+		r.getters[field] = true
+	case r.foreign(method) && !copies[method.Name()]:
+		r.escape(e.X, nameOf(method))
 	}
 }
 
@@ -210,44 +370,66 @@ func (r *reads) foreign(f types.Object) bool {
 	return f.Pkg() != nil && !r.own[f.Pkg()]
 }
 
-// call looks for parts of objects among the arguments of a call of a foreign function.
+// call looks for parts of objects among the arguments of a call of a foreign function, or of
+// one that may do what it likes with an interface.
 func (r *reads) call(e *ast.CallExpr) {
-	if r.info.Types[e.Fun].IsType() {
-		return // a conversion
+	if t := r.info.Types[e.Fun]; t.IsType() { // a conversion
+		if types.IsInterface(t.Type) {
+			r.into(t.Type, e.Args[0], "")
+		} else {
+			r.escape(e.Args[0], "as "+t.Type.String())
+		}
+		return
 	}
-	fun := ast.Unparen(e.Fun)
-	if x, ok := fun.(*ast.IndexExpr); ok {
-		fun = x.X
-	} else if x, ok := fun.(*ast.IndexListExpr); ok {
-		fun = x.X
+	to := types.ExprString(e.Fun)
+	signature, _ := r.info.TypeOf(e.Fun).Underlying().(*types.Signature)
+	origin := signature
+	f, _ := r.callee(e.Fun).(*types.Func)
+	foreign, known := false, false
+	if f != nil {
+		if f.Signature().Recv() != nil && copies[f.Name()] {
+			return
+		}
+		to, foreign, known = nameOf(f), r.foreign(f), identity[unqualified(f)]
+		if f.Signature().Params().Len() == signature.Params().Len() { // no method expression
+			origin = f.Origin().Signature()
+		}
 	}
-	var id *ast.Ident
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	}
-	var callee types.Object
-	if id != nil {
-		callee = r.info.Uses[id]
-	}
-	f, ok := callee.(*types.Func)
-	if !ok || copies[f.Name()] || identity[unqualified(f)] {
-		return // a variable's functions are the program's, or were passed to others
-	}
-	signature, _ := r.info.TypeOf(e.Fun).(*types.Signature)
 	for i, arg := range e.Args {
-		if t := parameter(signature, i); t != nil && (r.foreign(f) || types.IsInterface(t)) && !metadataOnly(t) {
-			r.escape(arg, nameOf(f))
+		t := parameter(origin, i)
+		switch {
+		case t == nil, known && !empty(t):
+		case foreign && metadataOnly(t) && types.IsInterface(r.info.TypeOf(arg)):
+			r.getters["Annotations"], r.getters["CreationTimestamp"] = true, true
+		case foreign:
+			r.escape(arg, to)
+		default:
+			r.into(t, arg, to)
 		}
 	}
 }
 
+// callee returns what an expression names, if it is called.
+func (r *reads) callee(e ast.Expr) types.Object {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.IndexExpr:
+		return r.callee(x.X)
+	case *ast.IndexListExpr:
+		return r.callee(x.X)
+	case *ast.Ident:
+		return r.info.Uses[x]
+	case *ast.SelectorExpr:
+		return r.info.Uses[x.Sel]
+	}
+	return nil
+}
+
 // identity are functions that read nothing of an object but what is always kept, or only
-// write to it.
+// write to it. What they have as any is printed.
 var identity = map[string]bool{
 	"client.Reader.Get": true, "client.Reader.List": true, "client.ObjectKeyFromObject": true,
+	"v1.GetControllerOf": true, "v1.GetControllerOfNoCopy": true, "v1.IsControlledBy": true, "v1.NewControllerRef": true, "klog.KObj": true,
+	"controller.Self": true, "controller.Owner": true,
 	"controllerutil.AddFinalizer": true, "controllerutil.ContainsFinalizer": true, "controllerutil.RemoveFinalizer": true,
 	"controllerutil.SetControllerReference": true, "controllerutil.SetOwnerReference": true, "controllerutil.HasControllerReference": true,
 	"internal.EventRecorder.Eventf": true, "events.EventRecorder.Eventf": true, "record.EventRecorder.Event": true, "record.EventRecorder.Eventf": true,
@@ -290,6 +472,9 @@ func parameter(s *types.Signature, i int) types.Type {
 // metadataOnly reports whether a parameter is an interface through which only metadata can
 // be read, if the function does not look for more behind it.
 func metadataOnly(t types.Type) bool {
+	if p, is := t.(*types.TypeParam); is {
+		t = p.Constraint()
+	}
 	n := named(t)
 	if n == nil || n.Obj().Pkg() == nil {
 		return false
@@ -301,18 +486,74 @@ func metadataOnly(t types.Type) bool {
 	return false
 }
 
-// escape counts a value of which everything may be read. A new one has no fields yet.
+// empty reports whether a parameter's type is any.
+func empty(t types.Type) bool {
+	i, is := t.Underlying().(*types.Interface)
+	return is && i.Empty()
+}
+
+// escape counts a value of which everything may be read, or of a literal, whose own fields are
+// new, its elements. Without to, it may become part of another object, and whole objects do
+// not count.
 func (r *reads) escape(e ast.Expr, to string) {
+	e = ast.Unparen(e)
 	if u, ok := e.(*ast.UnaryExpr); ok {
-		e = u.X
+		e = ast.Unparen(u.X)
 	}
-	if _, is := e.(*ast.CompositeLit); is {
+	lit, is := e.(*ast.CompositeLit)
+	if !is {
+		r.escapeType(r.info.TypeOf(e), Escape{Position: r.fset.Position(e.Pos()), To: to})
 		return
 	}
-	if t := named(r.info.TypeOf(e)); t != nil && structOf(t) != nil {
-		obj := t.Origin().Obj()
-		r.escapes[obj] = append(r.escapes[obj], Escape{Position: r.fset.Position(e.Pos()), To: to})
+	for _, v := range lit.Elts {
+		if kv, is := v.(*ast.KeyValueExpr); is {
+			v = kv.Value
+		}
+		r.escape(v, to)
 	}
+}
+
+func (r *reads) escapeType(t types.Type, at Escape) {
+	t = element(t)
+	if _, known := r.contained[t]; !known && t != nil {
+		r.contained[t] = r.contents(t, true, map[types.Type]bool{})
+	}
+	for _, obj := range r.contained[t] {
+		switch n := obj.Type().(*types.Named); {
+		case !isObject(n):
+			r.escapes[obj] = append(r.escapes[obj], at)
+		case at.To != "":
+			r.escapes[obj] = append(r.escapes[obj], at)
+			r.kinds[obj] = true
+		}
+	}
+}
+
+// contents returns the types of objects in a type, and if parts, itself and the types in it
+// that the program put there.
+func (r *reads) contents(t types.Type, parts bool, seen map[types.Type]bool) (all []*types.TypeName) {
+	t = element(t)
+	if t == nil || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	own := true
+	s, is := t.Underlying().(*types.Struct)
+	if n, named := t.(*types.Named); is && named {
+		own = r.own[n.Obj().Pkg()]
+		if isObject(n) {
+			return []*types.TypeName{n.Origin().Obj()}
+		}
+		if parts {
+			all = append(all, n.Origin().Obj())
+		}
+	}
+	for f := range fieldsOf(s) {
+		if own || f.Exported() {
+			all = append(all, r.contents(f.Type(), parts && own, seen)...)
+		}
+	}
+	return all
 }
 
 // all returns the kinds.
@@ -320,6 +561,7 @@ func (r *reads) all() []Kind {
 	var kinds []Kind
 	for obj := range r.kinds {
 		t := obj.Type().(*types.Named)
+		r.throughInterfaces(t)
 		paths := r.paths(t, "", false, nil)
 		paths = slices.DeleteFunc(paths, gotype.Always)
 		if len(paths) == 0 && len(r.escapes[obj]) == 0 {
@@ -332,6 +574,20 @@ func (r *reads) all() []Kind {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Name, b.Name))
 	})
 	return kinds
+}
+
+// throughInterfaces counts the fields of a kind's metadata that are read of any kind.
+func (r *reads) throughInterfaces(t *types.Named) {
+	for meta := range fieldsOf(structOf(t)) {
+		if n := named(meta.Type()); len(r.getters) > 0 && meta.Embedded() && n != nil && n.Obj().Name() == "ObjectMeta" {
+			r.fields[meta.Origin()] = r.fields[meta.Origin()]
+			for f := range fieldsOf(structOf(n)) {
+				if r.getters[f.Name()] {
+					r.fields[f.Origin()] = true
+				}
+			}
+		}
+	}
 }
 
 // paths returns what is read of a type, below a path; of every field if all. above are the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,38 +46,72 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 	}
 }
 
-// The kinds of the second program are each read in one way that is easily overlooked.
+// Each kind is read in one way that is easily overlooked.
 func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/hard"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{
-		"Event":            "metadata.creationTimestamp",
-		"Flat":             "name selector",
-		"Generic":          "spec",
-		"Node":             "spec.taints.key status.addresses.address",
-		"PersistentVolume": "spec",
-		"Service":          "spec.ports.targetPort",
-		"Tree":             "spec.children spec.value",
-		"Unnamed":          "spec",
-	}
-	got := map[string]string{}
-	for _, k := range kinds {
-		text := strings.Join(k.Paths, " ")
-		for _, e := range k.Escapes {
-			text += " passed on to " + e.To
+	for program, want := range map[string]map[string]string{
+		"hard": {
+			"CSIDriver":                      "passed on as any",
+			"CSINode":                        "passed on as any",
+			"ClusterRole":                    "passed on to encoding/json.Marshal",
+			"ClusterRoleBinding":             "subjects",
+			"CronJob":                        "spec.jobTemplate.spec",
+			"Deployment":                     "spec.template",
+			"EndpointSlice":                  "endpoints.targetRef",
+			"Event":                          "metadata.creationTimestamp",
+			"Flat":                           "name selector",
+			"Generic":                        "spec",
+			"HorizontalPodAutoscaler":        "passed on to (*text/template.Template).Execute passed on as any",
+			"IngressClass":                   "spec.parameters",
+			"Lease":                          "passed on to encoding/json.Marshal",
+			"MutatingWebhookConfiguration":   "passed on as any",
+			"NetworkPolicy":                  "passed on to slices.Clip",
+			"Node":                           "spec.taints.key status.addresses.address",
+			"PersistentVolume":               "spec",
+			"PodDisruptionBudget":            "passed on to marshal",
+			"PriorityClass":                  "passed on to encode",
+			"Role":                           "passed on to encoding/json.Marshal",
+			"RoleBinding":                    "passed on to encoding/json.Marshal",
+			"RuntimeClass":                   "passed on to print",
+			"Service":                        "spec.ports.targetPort",
+			"StatefulSet":                    "passed on to hard.dump",
+			"StorageClass":                   "passed on as T",
+			"Tree":                           "spec.children spec.value",
+			"Unnamed":                        "spec",
+			"ValidatingWebhookConfiguration": "passed on as any",
+			"VolumeAttachment":               "passed on as any",
+		},
+		"metadata": {
+			"Deployment":  "metadata.annotations metadata.generateName metadata.selfLink spec.paused",
+			"Pod":         "metadata.annotations metadata.generateName metadata.selfLink",
+			"StatefulSet": "metadata.annotations metadata.generateName metadata.selfLink spec.template",
+		},
+		"foreign": {
+			"Deployment":            "metadata.annotations metadata.creationTimestamp",
+			"PartialObjectMetadata": "metadata.annotations metadata.creationTimestamp",
+		},
+		"predicate": {"Deployment": "metadata.annotations"},
+	} {
+		kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/" + program}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		got[k.Name] = text
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		got := map[string]string{}
+		for _, k := range kinds {
+			what := slices.Clone(k.Paths)
+			for _, e := range k.Escapes {
+				what = append(what, strings.ReplaceAll("passed on to "+strings.TrimPrefix(e.To, "github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/"), "to as ", "as "))
+			}
+			got[k.Name] = strings.Join(what, " ")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", program, diff)
+		}
 	}
 }
 
 // What is printed can be used.
 func TestWhatIsFoundIsAKeep(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard"}})
+	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
 	if err != nil {
 		t.Fatal(err)
 	}
