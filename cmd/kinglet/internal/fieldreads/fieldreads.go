@@ -26,6 +26,17 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
+// Found is what a program reads.
+type Found struct {
+	// Kinds are sorted by package and name.
+	Kinds []Kind
+	// Excluded are files that are not looked at, because of build constraints.
+	Excluded []string
+	// Unstructured are where packages begin to use unstructured objects, whose fields are not
+	// followed.
+	Unstructured []token.Position
+}
+
 // Kind is a kind of objects of which fields are read.
 type Kind struct {
 	// Package and Name are the Go type's.
@@ -50,8 +61,8 @@ type Options struct {
 	Patterns []string
 }
 
-// Of returns the kinds of which the packages read fields, by package and name.
-func Of(ctx context.Context, opts Options) ([]Kind, error) {
+// Of returns which fields the packages read, without their tests.
+func Of(ctx context.Context, opts Options) (*Found, error) {
 	fset := token.NewFileSet()
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: opts.Dir, Fset: fset,
@@ -79,13 +90,23 @@ func Of(ctx context.Context, opts Options) ([]Kind, error) {
 	for _, p := range loaded {
 		r.own[p.Types] = true
 	}
+	found := &Found{}
 	for _, p := range loaded {
-		r.info = p.TypesInfo
+		r.info, r.unstructured = p.TypesInfo, nil
 		for _, file := range p.Syntax {
 			r.file(file)
 		}
+		if r.unstructured != nil {
+			found.Unstructured = append(found.Unstructured, fset.Position(r.unstructured.Pos()))
+		}
+		for _, file := range p.IgnoredFiles {
+			if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+				found.Excluded = append(found.Excluded, file)
+			}
+		}
 	}
-	return r.all(), nil
+	found.Kinds = r.all()
+	return found, nil
 }
 
 // reads are what is found in a program.
@@ -106,6 +127,8 @@ type reads struct {
 	kinds map[*types.TypeName]bool
 	// getters are the fields of metadata that are read through interfaces, so of any kind.
 	getters map[string]bool
+	// unstructured is the first such object in the package that is looked at.
+	unstructured ast.Node
 }
 
 func (r *reads) file(file *ast.File) {
@@ -174,8 +197,12 @@ func (r *reads) file(file *ast.File) {
 			}
 		}
 		if e, ok := n.(ast.Expr); ok {
-			if t := named(r.info.TypeOf(e)); t != nil && isObject(t) {
+			switch t := named(r.info.TypeOf(e)); {
+			case t == nil:
+			case isObject(t):
 				r.kinds[t.Obj()] = true
+			case r.unstructured == nil && strings.HasPrefix(t.Obj().Name(), "Unstructured") && t.Obj().Pkg().Name() == "unstructured":
+				r.unstructured = e
 			}
 			if !called[e] {
 				r.function(e)

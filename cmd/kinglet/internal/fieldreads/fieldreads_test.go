@@ -16,7 +16,7 @@ import (
 )
 
 func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,14 +29,14 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 		"k8s.io/api/networking/v1.Ingress": {"spec.defaultBackend.service.port", "spec.rules.host"},
 	}
 	got := map[string][]string{}
-	for _, k := range kinds {
+	for _, k := range found.Kinds {
 		got[k.Package+"."+k.Name] = k.Paths
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("found %q\nwant %q", got, want)
 	}
 	var places []string
-	for _, k := range kinds {
+	for _, k := range found.Kinds {
 		for _, e := range k.Escapes {
 			places = append(places, fmt.Sprintf("%s:%d %s to %s", filepath.Base(e.Position.Filename), e.Position.Line, k.Name, e.To))
 		}
@@ -56,6 +56,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"ClusterRoleBinding":             "subjects",
 			"CronJob":                        "spec.jobTemplate.spec",
 			"Deployment":                     "spec.template",
+			"Endpoints":                      "subsets.ports.name",
 			"EndpointSlice":                  "endpoints.targetRef",
 			"Event":                          "metadata.creationTimestamp",
 			"Flat":                           "name selector",
@@ -91,12 +92,12 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 		},
 		"predicate": {"Deployment": "metadata.annotations"},
 	} {
-		kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/" + program}})
+		found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/" + program}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, k := range kinds {
+		for _, k := range found.Kinds {
 			what := slices.Clone(k.Paths)
 			for _, e := range k.Escapes {
 				what = append(what, strings.ReplaceAll("passed on to "+strings.TrimPrefix(e.To, "github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/"), "to as ", "as "))
@@ -111,7 +112,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 
 // What is printed can be used.
 func TestWhatIsFoundIsAKeep(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +127,24 @@ func TestWhatIsFoundIsAKeep(t *testing.T) {
 	add("Generic", &hard.Generic[struct{ A string }]{})
 	add("Tree", &hard.Tree{})
 	add("Flat", &hard.Flat{})
-	for _, k := range kinds {
+	for _, k := range found.Kinds {
 		example := examples[k.Package+"."+k.Name]
 		if err := (source.Options{Keep: k.Paths}).CheckFields(example); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestWhatIsNotLookedAtIsNamed(t *testing.T) {
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/notfollowed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Excluded) != 1 || filepath.Base(found.Excluded[0]) != "tagged.go" {
+		t.Errorf("excluded: %q", found.Excluded)
+	}
+	if len(found.Unstructured) != 1 || found.Unstructured[0].Line != 7 || len(found.Kinds) > 0 {
+		t.Errorf("found %+v", found)
 	}
 }
 

@@ -1,0 +1,9 @@
+// Package notfollowed reads what is not looked at.
+package notfollowed
+
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+// Name reads a field of an object without a type.
+func Name(u *unstructured.Unstructured) (string, bool, error) {
+	return unstructured.NestedString(u.Object, "spec", "nodeName")
+}
