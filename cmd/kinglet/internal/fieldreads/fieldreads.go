@@ -5,8 +5,9 @@
 // program selects it, of whatever object, and does not only assign to it, or to a part of it.
 // It is a path of each kind from which the program selects the fields on the way. What other
 // packages read of what they are given is not known: an object's part that is passed to them
-// counts as read as a whole, and for an object itself the place is reported. Values that are
-// kept as interfaces are not followed.
+// counts as read as a whole, and for an object itself the place is reported. The same holds
+// where a value becomes an interface or one of a type parameter, which are not followed but
+// for the methods of metadata, and where structs are compared or put into other objects.
 package fieldreads
 
 import (
@@ -22,6 +23,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
@@ -193,7 +195,7 @@ func (r *reads) file(file *ast.File) {
 		case *ast.Ident:
 			// A predicate of controller-runtime, which compares what it is not given here.
 			if strings.HasSuffix(n.Name, "AnnotationChangedPredicate") {
-				r.getters["Annotations"] = true
+				r.getter("Annotations")
 			}
 		}
 		if e, ok := n.(ast.Expr); ok {
@@ -214,10 +216,10 @@ func (r *reads) file(file *ast.File) {
 
 // returns counts what a function returns as an interface.
 func (r *reads) returns(body *ast.BlockStmt, function types.Type) {
-	results := function.Underlying().(*types.Signature).Results()
 	if body == nil {
 		return
 	}
+	results := function.Underlying().(*types.Signature).Results()
 	ast.Inspect(body, func(n ast.Node) bool {
 		if ret, is := n.(*ast.ReturnStmt); is && len(ret.Results) == results.Len() {
 			for i, e := range ret.Results {
@@ -291,8 +293,8 @@ func (r *reads) compared(e ast.Expr, by string) {
 	}
 }
 
-// function counts the parameters of a function of others that is used as a value: calls of
-// variables are those of the program's own functions, but for interfaces.
+// function counts the parameters of a function of others that is used as a value: what is
+// called through variables is taken for the program's own, but for its interfaces.
 func (r *reads) function(e ast.Expr) {
 	t := r.info.TypeOf(e)
 	if t == nil {
@@ -303,13 +305,14 @@ func (r *reads) function(e ast.Expr) {
 		return
 	}
 	of := e
-	call, result := e.(*ast.CallExpr)
-	if result {
+	if call, is := e.(*ast.CallExpr); is {
 		of = call.Fun
 	}
-	f := r.callee(of)
-	fn, isFunc := f.(*types.Func)
-	if _, isVar := f.(*types.Var); (isVar || isFunc && !identity[unqualified(fn)]) && r.foreign(f) {
+	switch f := r.callee(of).(type) {
+	case *types.Func, *types.Var:
+		if fn, is := f.(*types.Func); !r.foreign(f) || is && identity[unqualified(fn)] {
+			return
+		}
 		for p := range signature.Params().Variables() {
 			r.escapeType(p.Type(), Escape{Position: r.fset.Position(e.Pos()), To: nameOf(f)})
 		}
@@ -338,16 +341,8 @@ func base(e ast.Expr) ast.Expr {
 // metadata counts as its field.
 func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 	method, isMethod := s.Obj().(*types.Func)
-	of := ""
-	if isMethod {
-		if n := named(method.Signature().Recv().Type()); n != nil {
-			of = n.Obj().Name()
-		}
-		if copies[method.Name()] || of == "ObjectMeta" && strings.HasPrefix(method.Name(), "Set") {
-			if of == "ObjectMeta" || of == "TypeMeta" {
-				return
-			}
-		}
+	if isMethod && writes(method) {
+		return
 	}
 	t := s.Recv()
 	path := s.Index()
@@ -364,20 +359,31 @@ func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 	if !isMethod {
 		return
 	}
-	// GetAnnotations and the like, of ObjectMeta or of an interface that may be one's.
-	field, get := strings.CutPrefix(method.Name(), "Get")
-	switch {
-	case get && of == "ObjectMeta":
+	// GetAnnotations and the like, of metadata or of an interface that may be any kind's.
+	if field, get := strings.CutPrefix(method.Name(), "Get"); get && types.IsInterface(t) {
+		r.getter(field)
+	} else if n := named(t); get && n != nil && n.Obj().Name() == "ObjectMeta" {
 		for f := range fieldsOf(structOf(t)) {
 			if f.Name() == field {
 				r.fields[f.Origin()] = true
 			}
 		}
-	case get && types.IsInterface(t):
-		r.getters[field] = true
-	case r.foreign(method) && !copies[method.Name()]:
+	} else if r.foreign(method) && !copies[method.Name()] {
 		r.escape(e.X, nameOf(method))
 	}
+}
+
+// getter counts a field of metadata as read of any kind.
+func (r *reads) getter(field string) {
+	if _, is := reflect.TypeFor[metav1.ObjectMeta]().FieldByName(field); is {
+		r.getters[field] = true
+	}
+}
+
+// writes reports whether a method of metadata reads nothing that is not always kept.
+func writes(method *types.Func) bool {
+	n := named(method.Signature().Recv().Type())
+	return n != nil && n.Obj().Name() == "ObjectMeta" && (copies[method.Name()] || strings.HasPrefix(method.Name(), "Set"))
 }
 
 // copies are methods that read everything, and of which only the result is read.
@@ -425,9 +431,10 @@ func (r *reads) call(e *ast.CallExpr) {
 	for i, arg := range e.Args {
 		t := parameter(origin, i)
 		switch {
-		case t == nil, known && !empty(t):
+		case t == nil, known && !types.Identical(t, types.Universe.Lookup("any").Type()):
 		case foreign && metadataOnly(t) && types.IsInterface(r.info.TypeOf(arg)):
-			r.getters["Annotations"], r.getters["CreationTimestamp"] = true, true
+			r.getter("Annotations")
+			r.getter("CreationTimestamp")
 		case foreign:
 			r.escape(arg, to)
 		default:
@@ -513,12 +520,6 @@ func metadataOnly(t types.Type) bool {
 	return false
 }
 
-// empty reports whether a parameter's type is any.
-func empty(t types.Type) bool {
-	i, is := t.Underlying().(*types.Interface)
-	return is && i.Empty()
-}
-
 // escape counts a value of which everything may be read, or of a literal, whose own fields are
 // new, its elements. Without to, it may become part of another object, and whole objects do
 // not count.
@@ -588,7 +589,6 @@ func (r *reads) all() []Kind {
 	var kinds []Kind
 	for obj := range r.kinds {
 		t := obj.Type().(*types.Named)
-		r.throughInterfaces(t)
 		paths := r.paths(t, "", false, nil)
 		paths = slices.DeleteFunc(paths, gotype.Always)
 		if len(paths) == 0 && len(r.escapes[obj]) == 0 {
@@ -603,26 +603,18 @@ func (r *reads) all() []Kind {
 	return kinds
 }
 
-// throughInterfaces counts the fields of a kind's metadata that are read of any kind.
-func (r *reads) throughInterfaces(t *types.Named) {
-	for meta := range fieldsOf(structOf(t)) {
-		if n := named(meta.Type()); len(r.getters) > 0 && meta.Embedded() && n != nil && n.Obj().Name() == "ObjectMeta" {
-			r.fields[meta.Origin()] = r.fields[meta.Origin()]
-			for f := range fieldsOf(structOf(n)) {
-				if r.getters[f.Name()] {
-					r.fields[f.Origin()] = true
-				}
-			}
-		}
-	}
-}
-
 // paths returns what is read of a type, below a path; of every field if all. above are the
 // types on the way.
 func (r *reads) paths(t *types.Named, below string, all bool, above []*types.Named) (found []string) {
 	above = append(slices.Clip(above), t.Origin())
 	for f, tag := range fieldsOf(structOf(t)) {
 		read, selected := r.fields[f.Origin()]
+		switch below {
+		case "":
+			selected = selected || len(r.getters) > 0 && f.Name() == "ObjectMeta"
+		case "metadata":
+			selected = selected || r.getters[f.Name()]
+		}
 		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		inside := named(f.Type())
 		isStruct := inside != nil && structOf(inside) != nil
