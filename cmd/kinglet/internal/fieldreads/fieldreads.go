@@ -197,6 +197,7 @@ func (r *reads) file(file *ast.File) {
 			if strings.HasSuffix(n.Name, "AnnotationChangedPredicate") {
 				r.getter("Annotations")
 			}
+			r.instance(n)
 		}
 		if e, ok := n.(ast.Expr); ok {
 			switch t := named(r.info.TypeOf(e)); {
@@ -212,6 +213,27 @@ func (r *reads) file(file *ast.File) {
 		}
 		return true
 	})
+}
+
+// instance counts the types for which a function of the program makes values of a type
+// parameter that it is not given.
+func (r *reads) instance(id *ast.Ident) {
+	f, is := r.info.Uses[id].(*types.Func)
+	if !is || r.foreign(f) {
+		return
+	}
+	signature := f.Origin().Signature()
+	args := r.info.Instances[id].TypeArgs
+	for i := range args.Len() {
+		t := signature.TypeParams().At(i)
+		given := metadataOnly(t)
+		for p := range signature.Params().Variables() {
+			given = given || element(p.Type()) == t
+		}
+		if !given {
+			r.escapeType(args.At(i), Escape{Position: r.fset.Position(id.Pos()), To: "as " + t.String()})
+		}
+	}
 }
 
 // returns counts what a function returns as an interface.
@@ -353,7 +375,9 @@ func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 			break
 		}
 		f := st.Field(index)
-		r.fields[f.Origin()] = r.fields[f.Origin()] || last && read
+		// A promoted method of the program has all of the part that it is a method of.
+		receiver := isMethod && i == len(path)-2 && !r.foreign(method)
+		r.fields[f.Origin()] = r.fields[f.Origin()] || last && read || receiver
 		t = f.Type()
 	}
 	if !isMethod {

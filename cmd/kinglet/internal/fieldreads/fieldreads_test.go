@@ -69,7 +69,9 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"Node":                           "spec.taints.key status.addresses.address",
 			"PersistentVolume":               "spec",
 			"PodDisruptionBudget":            "passed on to marshal",
+			"PodTemplate":                    "passed on as T",
 			"PriorityClass":                  "passed on to encode",
+			"Promoted":                       "settings",
 			"Role":                           "passed on to encoding/json.Marshal",
 			"RoleBinding":                    "passed on to encoding/json.Marshal",
 			"RuntimeClass":                   "passed on to print",
@@ -127,6 +129,7 @@ func TestWhatIsFoundIsAKeep(t *testing.T) {
 	add("Generic", &hard.Generic[struct{ A string }]{})
 	add("Tree", &hard.Tree{})
 	add("Flat", &hard.Flat{})
+	add("Promoted", &hard.Promoted{})
 	for _, k := range found.Kinds {
 		example := examples[k.Package+"."+k.Name]
 		if err := (source.Options{Keep: k.Paths}).CheckFields(example); err != nil {

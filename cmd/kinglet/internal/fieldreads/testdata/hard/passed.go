@@ -57,6 +57,10 @@ func (b box[T]) String() string { return fmt.Sprint(b.v) }
 
 func inGeneric(s *storagev1.StorageClass) string { return box[*storagev1.StorageClass]{s}.String() }
 
+func made[T any]() string { return fmt.Sprint(*new(T)) }
+
+func notGiven() string { return made[corev1.PodTemplate]() }
+
 var marshal = json.Marshal
 
 func variable(p *policyv1.PodDisruptionBudget) ([]byte, error) { return marshal(p) }

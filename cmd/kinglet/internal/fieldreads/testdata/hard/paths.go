@@ -38,3 +38,5 @@ func parts(n *corev1.Node, a *corev1.NodeAddress) ([]byte, error) {
 
 // DeepCopy is no method, and so no copy.
 func DeepCopy(e *corev1.Endpoints) string { return e.Subsets[0].Ports[0].Name }
+
+func promoted(p *Promoted) string { return p.Text() + p.A }

@@ -1,6 +1,8 @@
 package hard
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -55,3 +57,18 @@ type Common struct {
 
 	Selector *metav1.LabelSelector `json:"selector"`
 }
+
+// Promoted has the methods of its part.
+type Promoted struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Settings `json:"settings"`
+	Other    string `json:"other"`
+}
+
+// Settings is part of a Promoted.
+type Settings struct{ A, B string }
+
+// Text has all of it.
+func (s Settings) Text() string { return fmt.Sprint(s) }
