@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/hard"
@@ -64,6 +65,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"HorizontalPodAutoscaler":        "passed on to (*text/template.Template).Execute passed on as any",
 			"IngressClass":                   "spec.parameters",
 			"Lease":                          "passed on to encoding/json.Marshal",
+			"LimitRange":                     "spec.limits.default",
 			"MutatingWebhookConfiguration":   "passed on as any",
 			"NetworkPolicy":                  "passed on to slices.Clip",
 			"Node":                           "spec.taints.key status.addresses.address",
@@ -72,6 +74,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"PodTemplate":                    "passed on as T",
 			"PriorityClass":                  "passed on to encode",
 			"Promoted":                       "settings",
+			"ReplicaSet":                     "passed on to k8s.io/apimachinery/pkg/api/meta.AsPartialObjectMetadata",
 			"Role":                           "passed on to encoding/json.Marshal",
 			"RoleBinding":                    "passed on to encoding/json.Marshal",
 			"RuntimeClass":                   "passed on to print",
@@ -125,6 +128,7 @@ func TestWhatIsFoundIsAKeep(t *testing.T) {
 	for _, typ := range scheme.Scheme.AllKnownTypes() {
 		add(typ.Name(), reflect.New(typ).Interface())
 	}
+	add("PartialObjectMetadata", &metav1.PartialObjectMetadata{})
 	add("Unnamed", &hard.Unnamed{})
 	add("Generic", &hard.Generic[struct{ A string }]{})
 	add("Tree", &hard.Tree{})

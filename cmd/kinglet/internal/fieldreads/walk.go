@@ -233,10 +233,14 @@ func (r *reads) getter(field string) {
 	}
 }
 
-// writes reports whether a method of metadata reads nothing that is not always kept.
+// writes reports whether a method is one of metadata that reads nothing of an object but what
+// is always kept.
 func writes(method *types.Func) bool {
 	n := named(method.Signature().Recv().Type())
-	return n != nil && n.Obj().Name() == "ObjectMeta" && (copies[method.Name()] || strings.HasPrefix(method.Name(), "Set"))
+	if n == nil || n.Obj().Name() != "ObjectMeta" {
+		return n != nil && n.Obj().Name() == "ListMeta"
+	}
+	return copies[method.Name()] || strings.HasPrefix(method.Name(), "Set")
 }
 
 // copies are methods that read everything, and of which only the result is read.

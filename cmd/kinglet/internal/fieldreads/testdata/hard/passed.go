@@ -20,6 +20,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Objects in what is passed on.
@@ -94,6 +95,12 @@ func declared(v *storagev1.CSINode) { var x any = v; _ = x }
 func sent(v *admissionv1.ValidatingWebhookConfiguration, c chan any) { c <- v }
 
 func returned(v *admissionv1.MutatingWebhookConfiguration) any { return v }
+
+func foreignMetadata(r *appsv1.ReplicaSet) { meta.AsPartialObjectMetadata(r) }
+
+func listMetadata(l *corev1.LimitRangeList) string {
+	return l.GetContinue() + l.Items[0].Spec.Limits[0].Default.Cpu().String()
+}
 
 // Whole structs.
 func mapKey(e *discoveryv1.EndpointSlice) (n int) {
