@@ -54,6 +54,9 @@ func printFields(w io.Writer, found *fieldreads.Found) error {
 	for _, at := range found.Unstructured {
 		fmt.Fprintf(&b, "// unstructured objects are not followed: %s:%d\n", relative(at.Filename), at.Line)
 	}
+	for _, e := range found.Interfaces {
+		fmt.Fprintf(&b, "// an object of any kind is passed on at %s:%d: %s\n", relative(e.Position.Filename), e.Position.Line, e.To)
+	}
 	for _, k := range found.Kinds {
 		if b.Len() > 0 {
 			b.WriteByte('\n')

@@ -31,6 +31,9 @@ type Found struct {
 	// Unstructured are where packages begin to use unstructured objects, whose fields are not
 	// followed.
 	Unstructured []token.Position
+	// Interfaces are the places where objects of whatever kind are passed to functions of other
+	// modules.
+	Interfaces []Escape
 }
 
 // Kind is a kind of objects of which fields are read.
@@ -101,7 +104,7 @@ func Of(ctx context.Context, opts Options) (*Found, error) {
 			}
 		}
 	}
-	found.Kinds = r.all()
+	found.Kinds, found.Interfaces = r.all(), r.interfaces
 	return found, nil
 }
 
@@ -123,6 +126,8 @@ type reads struct {
 	kinds map[*types.TypeName]bool
 	// getters are the fields of metadata that are read through interfaces, so of any kind.
 	getters map[string]bool
+	// interfaces are the places where objects are passed on that were interfaces before.
+	interfaces []Escape
 	// unstructured is the first such object in the package that is looked at.
 	unstructured ast.Node
 }

@@ -150,7 +150,7 @@ func TestWhatIsNotLookedAtIsNamed(t *testing.T) {
 	if len(found.Excluded) != 1 || filepath.Base(found.Excluded[0]) != "tagged.go" {
 		t.Errorf("excluded: %q", found.Excluded)
 	}
-	if len(found.Unstructured) != 1 || found.Unstructured[0].Line != 7 || len(found.Kinds) > 0 {
+	if len(found.Unstructured) != 1 || found.Unstructured[0].Line != 12 || len(found.Kinds) > 0 || len(found.Interfaces) != 2 || found.Interfaces[0].To != "reflect.DeepEqual" {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -98,6 +98,8 @@ func (r *reads) call(e *ast.CallExpr) {
 		case foreign && metadataOnly(t) && types.IsInterface(r.info.TypeOf(arg)):
 			r.getter("Annotations")
 			r.getter("CreationTimestamp")
+		case foreign && anyObject(r.info.TypeOf(arg)):
+			r.interfaces = append(r.interfaces, Escape{Position: r.fset.Position(arg.Pos()), To: to})
 		case foreign:
 			r.escape(arg, to)
 		default:
@@ -181,6 +183,13 @@ func metadataOnly(t types.Type) bool {
 		return true
 	}
 	return false
+}
+
+// anyObject reports whether a type is an interface of objects.
+func anyObject(t types.Type) bool {
+	metadata, _, _ := types.LookupFieldOrMethod(t, false, nil, "GetAnnotations")
+	object, _, _ := types.LookupFieldOrMethod(t, false, nil, "DeepCopyObject")
+	return types.IsInterface(t) && (metadata != nil || object != nil)
 }
 
 // escape counts a value of which everything may be read, or of a literal, whose own fields are
