@@ -54,17 +54,23 @@ func printFields(w io.Writer, found *fieldreads.Found) error {
 	for _, at := range found.Unstructured {
 		fmt.Fprintf(&b, "// unstructured objects are not followed: %s:%d\n", relative(at.Filename), at.Line)
 	}
-	for _, e := range found.Interfaces {
-		fmt.Fprintf(&b, "// an object of any kind is passed on at %s:%d: %s\n", relative(e.Position.Filename), e.Position.Line, e.To)
+	places := func(what string, all []fieldreads.Escape) {
+		last := "" // a call may have several objects
+		for _, e := range all {
+			line := fmt.Sprintf("// %s at %s:%d: %s\n", what, relative(e.Position.Filename), e.Position.Line, e.To)
+			if line != last {
+				b.WriteString(line)
+			}
+			last = line
+		}
 	}
+	places("an object of any kind is passed on", found.Interfaces)
 	for _, k := range found.Kinds {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "// %s.%s\n", k.Package, k.Name)
-		for _, e := range k.Escapes {
-			fmt.Fprintf(&b, "// passed on at %s:%d: %s\n", relative(e.Position.Filename), e.Position.Line, e.To)
-		}
+		places("passed on", k.Escapes)
 		b.WriteString("Keep: []string{")
 		for _, p := range k.Paths {
 			fmt.Fprintf(&b, "\n\t%q,", p)
