@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,38 +23,54 @@ an informer's source takes them. Fields that are only written are left out, and
 so are those that every informer keeps, such as labels.
 
 A field counts as read of every kind that leads to it. An object that is passed
-to other packages may be read there: such places are listed for you to look at,
-and so should you at objects that the program keeps as interfaces.`,
+to other packages, or becomes an interface, may be read there: such places are
+listed for you to look at. Test files are not looked at, nor are files that build
+constraints exclude; set GOFLAGS=-tags=… or GOOS to include them.`,
 		Example: "  kinglet fields ./...",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || slices.Contains(args, "") {
 				return usageError{errors.New("no packages; to look at all of a module: kinglet fields ./...")}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kinds, err := fieldreads.Of(cmd.Context(), fieldreads.Options{Patterns: args})
+			found, err := fieldreads.Of(cmd.Context(), fieldreads.Options{Patterns: args})
 			if err != nil {
 				return err
 			}
-			if len(kinds) == 0 {
+			if len(found.Kinds) == 0 {
 				fmt.Fprintln(streams.Err, "no field of a Kubernetes object is read, beside those that every informer keeps")
 			}
-			return printFields(streams.Out, kinds)
+			return printFields(streams.Out, found)
 		},
 	}
 }
 
-func printFields(w io.Writer, kinds []fieldreads.Kind) error {
+func printFields(w io.Writer, found *fieldreads.Found) error {
 	var b strings.Builder
-	for i, k := range kinds {
-		if i > 0 {
+	for _, file := range found.Excluded {
+		fmt.Fprintf(&b, "// not looked at, because of build constraints: %s\n", relative(file))
+	}
+	for _, at := range found.Unstructured {
+		fmt.Fprintf(&b, "// unstructured objects are not followed: %s:%d\n", relative(at.Filename), at.Line)
+	}
+	places := func(what string, all []fieldreads.Escape) {
+		last := "" // a call may have several objects
+		for _, e := range all {
+			line := fmt.Sprintf("// %s at %s:%d: %s\n", what, relative(e.Position.Filename), e.Position.Line, e.To)
+			if line != last {
+				b.WriteString(line)
+			}
+			last = line
+		}
+	}
+	places("an object of any kind is passed on", found.Interfaces)
+	for _, k := range found.Kinds {
+		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "// %s.%s\n", k.Package, k.Name)
-		for _, e := range k.Escapes {
-			fmt.Fprintf(&b, "// passed on at %s:%d: %s\n", relative(e.Position.Filename), e.Position.Line, e.To)
-		}
+		places("passed on", k.Escapes)
 		b.WriteString("Keep: []string{")
 		for _, p := range k.Paths {
 			fmt.Fprintf(&b, "\n\t%q,", p)

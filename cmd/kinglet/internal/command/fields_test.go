@@ -19,6 +19,10 @@ func TestFieldsArePrintedAsAKeep(t *testing.T) {
 		}},
 		{"nothing", []string{"fields", "../golden"}, exitOK, []string{"no field of a Kubernetes object is read"}},
 		{"no packages", []string{"fields"}, exitUsage, []string{"kinglet fields ./..."}},
+		{"an empty pattern", []string{"fields", ""}, exitUsage, []string{"kinglet fields ./..."}},
+		{"what is not looked at", []string{"fields", "../fieldreads/testdata/notfollowed"}, exitOK, []string{
+			"// not looked at, because of build constraints: tagged.go\n// unstructured objects are not followed: notfollowed.go:12\n// an object of any kind is passed on at notfollowed.go:17: reflect.DeepEqual\n",
+		}},
 		{"no such package", []string{"fields", "./none"}, exitFailed, []string{"error: ", "none"}},
 	} {
 		var out bytes.Buffer

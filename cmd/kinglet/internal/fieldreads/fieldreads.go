@@ -5,26 +5,36 @@
 // program selects it, of whatever object, and does not only assign to it, or to a part of it.
 // It is a path of each kind from which the program selects the fields on the way. What other
 // packages read of what they are given is not known: an object's part that is passed to them
-// counts as read as a whole, and for an object itself the place is reported. Values that are
-// kept as interfaces are not followed.
+// counts as read as a whole, and for an object itself the place is reported. The same holds
+// where a value becomes an interface or one of a type parameter, which are not followed but
+// for the methods of metadata, and where structs are compared or put into other objects.
 package fieldreads
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"reflect"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
-
-	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
+
+// Found is what a program reads.
+type Found struct {
+	// Kinds are sorted by package and name.
+	Kinds []Kind
+	// Excluded are files that are not looked at, because of build constraints.
+	Excluded []string
+	// Unstructured are where packages begin to use unstructured objects, whose fields are not
+	// followed.
+	Unstructured []token.Position
+	// Interfaces are the places where objects of whatever kind are passed to functions of other
+	// modules.
+	Interfaces []Escape
+}
 
 // Kind is a kind of objects of which fields are read.
 type Kind struct {
@@ -50,8 +60,8 @@ type Options struct {
 	Patterns []string
 }
 
-// Of returns the kinds of which the packages read fields, by package and name.
-func Of(ctx context.Context, opts Options) ([]Kind, error) {
+// Of returns which fields the packages read, without their tests.
+func Of(ctx context.Context, opts Options) (*Found, error) {
 	fset := token.NewFileSet()
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: opts.Dir, Fset: fset,
@@ -72,17 +82,30 @@ func Of(ctx context.Context, opts Options) ([]Kind, error) {
 	if len(loaded) == 0 {
 		return nil, fmt.Errorf("no packages match %s", strings.Join(opts.Patterns, " "))
 	}
-	r := &reads{fset: fset, own: map[*types.Package]bool{}, fields: map[*types.Var]bool{}, escapes: map[*types.TypeName][]Escape{}, kinds: map[*types.TypeName]bool{}}
+	r := &reads{
+		fset: fset, own: map[*types.Package]bool{}, fields: map[*types.Var]bool{}, escapes: map[*types.TypeName][]Escape{},
+		contained: map[types.Type][]*types.TypeName{}, kinds: map[*types.TypeName]bool{}, getters: map[string]bool{},
+	}
 	for _, p := range loaded {
 		r.own[p.Types] = true
 	}
+	found := &Found{}
 	for _, p := range loaded {
-		r.info = p.TypesInfo
+		r.info, r.unstructured = p.TypesInfo, nil
 		for _, file := range p.Syntax {
 			r.file(file)
 		}
+		if r.unstructured != nil {
+			found.Unstructured = append(found.Unstructured, fset.Position(r.unstructured.Pos()))
+		}
+		for _, file := range p.IgnoredFiles {
+			if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+				found.Excluded = append(found.Excluded, file)
+			}
+		}
 	}
-	return r.all(), nil
+	found.Kinds, found.Interfaces = r.all(), r.interfaces
+	return found, nil
 }
 
 // reads are what is found in a program.
@@ -97,343 +120,14 @@ type reads struct {
 	fields map[*types.Var]bool
 	// escapes are the types of which values are passed on, and where.
 	escapes map[*types.TypeName][]Escape
+	// contained is the result of contents for types that it was called with.
+	contained map[types.Type][]*types.TypeName
 	// kinds are types of whole objects that occur.
 	kinds map[*types.TypeName]bool
-}
-
-func (r *reads) file(file *ast.File) {
-	// A selector that is assigned to does not count, nor do those on the way to it. Those on
-	// the way to others count as that.
-	written, way := map[ast.Expr]bool{}, map[ast.Expr]bool{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			if copies[n.Name.Name] {
-				return false
-			}
-		case *ast.AssignStmt:
-			for _, left := range n.Lhs {
-				if n.Tok == token.ASSIGN {
-					written[base(left)] = true
-				}
-			}
-		case *ast.SelectorExpr:
-			s := r.info.Selections[n]
-			switch {
-			case s == nil:
-			case written[n]:
-				written[base(n.X)] = true
-			default:
-				way[base(n.X)] = s.Kind() == types.FieldVal
-				r.selected(n, s, !way[n])
-			}
-		case *ast.CallExpr:
-			r.call(n)
-		case *ast.BinaryExpr:
-			if structOf(r.info.TypeOf(n.X)) != nil && !pointer(r.info.TypeOf(n.X)) {
-				r.escape(n.X, n.Op.String())
-			}
-		}
-		if e, ok := n.(ast.Expr); ok {
-			if t := named(r.info.TypeOf(e)); t != nil && isObject(t) {
-				r.kinds[t.Obj()] = true
-			}
-		}
-		return true
-	})
-}
-
-// base returns the expression of which e is an element, or to which it leads.
-func base(e ast.Expr) ast.Expr {
-	for {
-		switch x := e.(type) {
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		default:
-			return e
-		}
-	}
-}
-
-// selected counts the fields of a selector, of which the last is read or not. A method of
-// metadata counts as its field.
-func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
-	t := s.Recv()
-	path := s.Index()
-	for i, index := range path {
-		last := i == len(path)-1
-		st := structOf(t)
-		if st == nil || last && s.Kind() != types.FieldVal {
-			break
-		}
-		f := st.Field(index)
-		r.fields[f.Origin()] = r.fields[f.Origin()] || last && read
-		t = f.Type()
-	}
-	if s.Kind() == types.FieldVal {
-		return
-	}
-	// GetAnnotations and the like, through an embedded ObjectMeta or of it.
-	if field, ok := strings.CutPrefix(s.Obj().Name(), "Get"); ok && named(t) != nil && named(t).Obj().Name() == "ObjectMeta" {
-		for f := range fieldsOf(structOf(t)) {
-			if f.Name() == field {
-				r.fields[f.Origin()] = true
-			}
-		}
-		return
-	}
-	if r.foreign(s.Obj()) && !copies[s.Obj().Name()] {
-		r.escape(e.X, nameOf(s.Obj()))
-	}
-}
-
-// copies are methods that read everything, and of which only the result is read.
-var copies = map[string]bool{
-	"DeepCopy": true, "DeepCopyInto": true, "DeepCopyObject": true,
-	"GetObjectKind": true, "GetObjectMeta": true, "GroupVersionKind": true, "SetGroupVersionKind": true,
-}
-
-// foreign reports whether the code of a function is not looked at.
-func (r *reads) foreign(f types.Object) bool {
-	// Methods of interfaces may be anybody's.
-	if fn, ok := f.(*types.Func); ok {
-		if recv := fn.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
-			return true
-		}
-	}
-	return f.Pkg() != nil && !r.own[f.Pkg()]
-}
-
-// call looks for parts of objects among the arguments of a call of a foreign function.
-func (r *reads) call(e *ast.CallExpr) {
-	if r.info.Types[e.Fun].IsType() {
-		return // a conversion
-	}
-	fun := ast.Unparen(e.Fun)
-	if x, ok := fun.(*ast.IndexExpr); ok {
-		fun = x.X
-	} else if x, ok := fun.(*ast.IndexListExpr); ok {
-		fun = x.X
-	}
-	var id *ast.Ident
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	}
-	var callee types.Object
-	if id != nil {
-		callee = r.info.Uses[id]
-	}
-	f, ok := callee.(*types.Func)
-	if !ok || copies[f.Name()] || identity[unqualified(f)] {
-		return // a variable's functions are the program's, or were passed to others
-	}
-	signature, _ := r.info.TypeOf(e.Fun).(*types.Signature)
-	for i, arg := range e.Args {
-		if t := parameter(signature, i); t != nil && (r.foreign(f) || types.IsInterface(t)) && !metadataOnly(t) {
-			r.escape(arg, nameOf(f))
-		}
-	}
-}
-
-// identity are functions that read nothing of an object but what is always kept, or only
-// write to it.
-var identity = map[string]bool{
-	"client.Reader.Get": true, "client.Reader.List": true, "client.ObjectKeyFromObject": true,
-	"controllerutil.AddFinalizer": true, "controllerutil.ContainsFinalizer": true, "controllerutil.RemoveFinalizer": true,
-	"controllerutil.SetControllerReference": true, "controllerutil.SetOwnerReference": true, "controllerutil.HasControllerReference": true,
-	"internal.EventRecorder.Eventf": true, "events.EventRecorder.Eventf": true, "record.EventRecorder.Event": true, "record.EventRecorder.Eventf": true,
-}
-
-// unqualified returns the name of a function with that of its package and of its receiver.
-func unqualified(f *types.Func) string {
-	name := f.Name()
-	if recv := f.Signature().Recv(); recv != nil {
-		if t := named(recv.Type()); t != nil {
-			name = t.Obj().Name() + "." + name
-		}
-	}
-	if f.Pkg() != nil {
-		name = f.Pkg().Name() + "." + name
-	}
-	return name
-}
-
-func nameOf(f types.Object) string {
-	if fn, ok := f.(*types.Func); ok {
-		return fn.FullName()
-	}
-	return f.Name()
-}
-
-// parameter returns the type of an argument's parameter.
-func parameter(s *types.Signature, i int) types.Type {
-	if s == nil || s.Params().Len() == 0 {
-		return nil
-	}
-	last := s.Params().Len() - 1
-	t := s.Params().At(min(i, last)).Type()
-	if slice, ok := t.(*types.Slice); ok && s.Variadic() && i >= last {
-		t = slice.Elem()
-	}
-	return t
-}
-
-// metadataOnly reports whether a parameter is an interface through which only metadata can
-// be read, if the function does not look for more behind it.
-func metadataOnly(t types.Type) bool {
-	n := named(t)
-	if n == nil || n.Obj().Pkg() == nil {
-		return false
-	}
-	switch n.Obj().Pkg().Path() + "." + n.Obj().Name() {
-	case "k8s.io/apimachinery/pkg/apis/meta/v1.Object", "k8s.io/klog/v2.KMetadata":
-		return true
-	}
-	return false
-}
-
-// escape counts a value of which everything may be read. A new one has no fields yet.
-func (r *reads) escape(e ast.Expr, to string) {
-	if u, ok := e.(*ast.UnaryExpr); ok {
-		e = u.X
-	}
-	if _, is := e.(*ast.CompositeLit); is {
-		return
-	}
-	if t := named(r.info.TypeOf(e)); t != nil && structOf(t) != nil {
-		obj := t.Origin().Obj()
-		r.escapes[obj] = append(r.escapes[obj], Escape{Position: r.fset.Position(e.Pos()), To: to})
-	}
-}
-
-// all returns the kinds.
-func (r *reads) all() []Kind {
-	var kinds []Kind
-	for obj := range r.kinds {
-		t := obj.Type().(*types.Named)
-		paths := r.paths(t, "", nil)
-		paths = slices.DeleteFunc(paths, gotype.Always)
-		if len(paths) == 0 && len(r.escapes[obj]) == 0 {
-			continue
-		}
-		slices.Sort(paths)
-		kinds = append(kinds, Kind{Package: obj.Pkg().Path(), Name: obj.Name(), Paths: slices.Compact(paths), Escapes: r.escapes[obj]})
-	}
-	slices.SortFunc(kinds, func(a, b Kind) int {
-		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Name, b.Name))
-	})
-	return kinds
-}
-
-// paths returns what is read of a type, below a path. above are the types on the way.
-func (r *reads) paths(t *types.Named, below string, above []*types.Named) (all []string) {
-	if slices.Contains(above, t) {
-		return nil // a recursive type is read as a whole
-	}
-	above = append(slices.Clip(above), t)
-	for f, tag := range fieldsOf(structOf(t)) {
-		read, selected := r.fields[f.Origin()]
-		if !selected {
-			continue
-		}
-		name, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-		inline := name == "" && (f.Embedded() || strings.Contains(options, "inline"))
-		path := below
-		switch {
-		case name == "-" || !f.Exported():
-			continue
-		case inline:
-		case name == "":
-			path = join(below, f.Name())
-		default:
-			path = join(below, name)
-		}
-		inside := named(f.Type())
-		var more []string
-		if inside != nil && structOf(inside) != nil && !marshals(inside) && len(r.escapes[inside.Origin().Obj()]) == 0 {
-			more = r.paths(inside, path, above)
-		}
-		if len(more) == 0 && read && !inline {
-			more = []string{path}
-		}
-		all = append(all, more...)
-	}
-	return all
-}
-
-func join(below, name string) string { return strings.TrimPrefix(below+"."+name, ".") }
-
-// named returns the named type that t is, or that it refers to by pointers, slices, arrays
-// and maps; nil if there is none.
-func named(t types.Type) *types.Named {
-	for t != nil {
-		switch u := types.Unalias(t).(type) {
-		case *types.Named:
-			if _, is := u.Underlying().(*types.Struct); is || types.IsInterface(u) {
-				return u
-			}
-			t = u.Underlying()
-		case *types.Pointer:
-			t = u.Elem()
-		case *types.Slice:
-			t = u.Elem()
-		case *types.Array:
-			t = u.Elem()
-		case *types.Map:
-			t = u.Elem()
-		default:
-			return nil
-		}
-	}
-	return nil
-}
-
-// structOf returns the struct that t is or points to; nil if it is none.
-func structOf(t types.Type) *types.Struct {
-	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	s, _ := types.Unalias(t).Underlying().(*types.Struct)
-	return s
-}
-
-func pointer(t types.Type) bool {
-	_, is := types.Unalias(t).Underlying().(*types.Pointer)
-	return is
-}
-
-// fieldsOf returns the fields of a struct with their tags.
-func fieldsOf(s *types.Struct) func(func(*types.Var, string) bool) {
-	return func(yield func(*types.Var, string) bool) {
-		for i := 0; s != nil && i < s.NumFields() && yield(s.Field(i), s.Tag(i)); i++ {
-		}
-	}
-}
-
-// isObject reports whether a type is one of whole Kubernetes objects.
-func isObject(t *types.Named) bool {
-	typeMeta, objectMeta := false, false
-	for f := range fieldsOf(structOf(t)) {
-		if n := named(f.Type()); f.Embedded() && n != nil {
-			typeMeta = typeMeta || n.Obj().Name() == "TypeMeta"
-			objectMeta = objectMeta || n.Obj().Name() == "ObjectMeta"
-		}
-	}
-	return typeMeta && objectMeta
-}
-
-// marshals reports whether a type makes JSON itself: its fields are not those of the JSON.
-func marshals(t *types.Named) bool {
-	method, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, "MarshalJSON")
-	_, is := method.(*types.Func)
-	return is
+	// getters are the fields of metadata that are read through interfaces, so of any kind.
+	getters map[string]bool
+	// interfaces are the places where objects are passed on that were interfaces before.
+	interfaces []Escape
+	// unstructured is the first such object in the package that is looked at.
+	unstructured ast.Node
 }

@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/hard"
 	"github.com/kinglet-go/kinglet/source"
 )
 
 func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,14 +30,14 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 		"k8s.io/api/networking/v1.Ingress": {"spec.defaultBackend.service.port", "spec.rules.host"},
 	}
 	got := map[string][]string{}
-	for _, k := range kinds {
+	for _, k := range found.Kinds {
 		got[k.Package+"."+k.Name] = k.Paths
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("found %q\nwant %q", got, want)
 	}
 	var places []string
-	for _, k := range kinds {
+	for _, k := range found.Kinds {
 		for _, e := range k.Escapes {
 			places = append(places, fmt.Sprintf("%s:%d %s to %s", filepath.Base(e.Position.Filename), e.Position.Line, k.Name, e.To))
 		}
@@ -45,17 +47,111 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 	}
 }
 
+// Each kind is read in one way that is easily overlooked.
+func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
+	for program, want := range map[string]map[string]string{
+		"hard": {
+			"CSIDriver":                      "passed on as any",
+			"CSINode":                        "passed on as any",
+			"ClusterRole":                    "passed on to encoding/json.Marshal",
+			"ClusterRoleBinding":             "subjects",
+			"CronJob":                        "spec.jobTemplate.spec",
+			"Deployment":                     "spec.template",
+			"Endpoints":                      "subsets.ports.name",
+			"EndpointSlice":                  "endpoints.targetRef",
+			"Event":                          "metadata.creationTimestamp",
+			"Flat":                           "name selector",
+			"Generic":                        "spec",
+			"HorizontalPodAutoscaler":        "passed on to (*text/template.Template).Execute passed on as any",
+			"IngressClass":                   "spec.parameters",
+			"Lease":                          "passed on to encoding/json.Marshal",
+			"LimitRange":                     "spec.limits.default",
+			"MutatingWebhookConfiguration":   "passed on as any",
+			"NetworkPolicy":                  "passed on to slices.Clip",
+			"Node":                           "spec.taints.key status.addresses.address",
+			"PersistentVolume":               "spec",
+			"PodDisruptionBudget":            "passed on to marshal",
+			"PodTemplate":                    "passed on as T",
+			"PriorityClass":                  "passed on to encode",
+			"Promoted":                       "settings",
+			"ReplicaSet":                     "passed on to k8s.io/apimachinery/pkg/api/meta.AsPartialObjectMetadata",
+			"Role":                           "passed on to encoding/json.Marshal",
+			"RoleBinding":                    "passed on to encoding/json.Marshal",
+			"RuntimeClass":                   "passed on to print",
+			"Service":                        "spec.ports.targetPort",
+			"StatefulSet":                    "passed on to hard.dump",
+			"StorageClass":                   "passed on as T",
+			"Tree":                           "spec.children spec.value",
+			"Unnamed":                        "spec",
+			"ValidatingWebhookConfiguration": "passed on as any",
+			"VolumeAttachment":               "passed on as any",
+		},
+		"metadata": {
+			"Deployment":  "metadata.annotations metadata.generateName metadata.selfLink spec.paused",
+			"Pod":         "metadata.annotations metadata.generateName metadata.selfLink",
+			"StatefulSet": "metadata.annotations metadata.generateName metadata.selfLink spec.template",
+		},
+		"foreign": {
+			"Deployment":            "metadata.annotations metadata.creationTimestamp",
+			"PartialObjectMetadata": "metadata.annotations metadata.creationTimestamp",
+		},
+		"predicate": {"Deployment": "metadata.annotations"},
+	} {
+		found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/" + program}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, k := range found.Kinds {
+			what := slices.Clone(k.Paths)
+			for _, e := range k.Escapes {
+				what = append(what, strings.ReplaceAll("passed on to "+strings.TrimPrefix(e.To, "github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/"), "to as ", "as "))
+			}
+			got[k.Name] = strings.Join(what, " ")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", program, diff)
+		}
+	}
+}
+
 // What is printed can be used.
 func TestWhatIsFoundIsAKeep(t *testing.T) {
-	kinds, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := map[string]any{"Deployment": &appsv1.Deployment{}, "Pod": &corev1.Pod{}, "Ingress": &networkingv1.Ingress{}}
-	for _, k := range kinds {
-		if err := (source.Options{Keep: k.Paths}).CheckFields(examples[k.Name]); err != nil {
+	examples := map[string]any{}
+	add := func(name string, example any) {
+		examples[reflect.TypeOf(example).Elem().PkgPath()+"."+name] = example
+	}
+	for _, typ := range scheme.Scheme.AllKnownTypes() {
+		add(typ.Name(), reflect.New(typ).Interface())
+	}
+	add("PartialObjectMetadata", &metav1.PartialObjectMetadata{})
+	add("Unnamed", &hard.Unnamed{})
+	add("Generic", &hard.Generic[struct{ A string }]{})
+	add("Tree", &hard.Tree{})
+	add("Flat", &hard.Flat{})
+	add("Promoted", &hard.Promoted{})
+	for _, k := range found.Kinds {
+		example := examples[k.Package+"."+k.Name]
+		if err := (source.Options{Keep: k.Paths}).CheckFields(example); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestWhatIsNotLookedAtIsNamed(t *testing.T) {
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/notfollowed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Excluded) != 1 || filepath.Base(found.Excluded[0]) != "tagged.go" {
+		t.Errorf("excluded: %q", found.Excluded)
+	}
+	if len(found.Unstructured) != 1 || found.Unstructured[0].Line != 12 || len(found.Kinds) > 0 || len(found.Interfaces) != 2 || found.Interfaces[0].To != "reflect.DeepEqual" {
+		t.Errorf("found %+v", found)
 	}
 }
 

@@ -1,0 +1,250 @@
+package fieldreads
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// file counts what the package in r.info reads in one of its files.
+func (r *reads) file(file *ast.File) {
+	// A selector that is assigned to does not count, nor do those on the way to it. Those on
+	// the way to others count as that. Names of functions that are called are not values, nor
+	// are parts of such names.
+	written, way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}, map[ast.Expr]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv != nil && copies[n.Name.Name] {
+				return false
+			}
+			r.returns(n.Body, r.info.Defs[n.Name].Type())
+		case *ast.FuncLit:
+			r.returns(n.Body, r.info.TypeOf(n))
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if n.Tok == token.ASSIGN {
+					written[base(left)] = true
+				}
+				if len(n.Lhs) == len(n.Rhs) {
+					r.assign(left, n.Rhs[i])
+				}
+			}
+		case *ast.ValueSpec:
+			for _, v := range n.Values {
+				if n.Type != nil {
+					r.into(r.info.TypeOf(n.Type), v, "")
+				}
+			}
+		case *ast.SendStmt:
+			if c, is := r.info.TypeOf(n.Chan).Underlying().(*types.Chan); is {
+				r.into(c.Elem(), n.Value, "")
+			}
+		case *ast.CompositeLit:
+			r.literal(n)
+		case *ast.SelectorExpr:
+			called[n.Sel] = true
+			s := r.info.Selections[n]
+			switch {
+			case s == nil:
+			case written[n]:
+				written[base(n.X)] = true
+			default:
+				way[base(n.X)] = s.Kind() == types.FieldVal
+				r.selected(n, s, !way[n])
+			}
+		case *ast.CallExpr:
+			called[ast.Unparen(n.Fun)] = true
+			r.call(n)
+		case *ast.BinaryExpr:
+			r.compared(n.X, n.Op.String())
+			r.compared(n.Y, n.Op.String())
+		case *ast.SwitchStmt:
+			r.compared(n.Tag, "switch")
+		case *ast.IndexExpr:
+			called[n.X] = called[n]
+			r.compared(n.Index, "a map")
+		case *ast.IndexListExpr:
+			called[n.X] = called[n]
+		case *ast.Ident:
+			// A predicate of controller-runtime, which compares what it is not given here.
+			if strings.HasSuffix(n.Name, "AnnotationChangedPredicate") {
+				r.getter("Annotations")
+			}
+			r.instance(n)
+		}
+		if e, ok := n.(ast.Expr); ok {
+			switch t := named(r.info.TypeOf(e)); {
+			case t == nil:
+			case isObject(t):
+				r.kinds[t.Obj()] = true
+			case r.unstructured == nil && strings.HasPrefix(t.Obj().Name(), "Unstructured") && t.Obj().Pkg().Name() == "unstructured":
+				r.unstructured = e
+			}
+			if !called[e] {
+				r.function(e)
+			}
+		}
+		return true
+	})
+}
+
+// instance counts the types for which a function of the program makes values of a type
+// parameter that it is not given.
+func (r *reads) instance(id *ast.Ident) {
+	f, is := r.info.Uses[id].(*types.Func)
+	if !is || r.foreign(f) {
+		return
+	}
+	signature := f.Origin().Signature()
+	args := r.info.Instances[id].TypeArgs
+	for i := range args.Len() {
+		t := signature.TypeParams().At(i)
+		given := metadataOnly(t)
+		for p := range signature.Params().Variables() {
+			given = given || element(p.Type()) == t
+		}
+		if !given {
+			r.escapeType(args.At(i), Escape{Position: r.fset.Position(id.Pos()), To: "as " + t.String()})
+		}
+	}
+}
+
+// returns counts what a function returns as an interface.
+func (r *reads) returns(body *ast.BlockStmt, function types.Type) {
+	if body == nil {
+		return
+	}
+	results := function.Underlying().(*types.Signature).Results()
+	ast.Inspect(body, func(n ast.Node) bool {
+		if ret, is := n.(*ast.ReturnStmt); is && len(ret.Results) == results.Len() {
+			for i, e := range ret.Results {
+				r.into(results.At(i).Type(), e, "")
+			}
+		}
+		_, is := n.(*ast.FuncLit)
+		return !is
+	})
+}
+
+// assign counts what becomes an interface, or a part of another object, which may be written
+// as a whole.
+func (r *reads) assign(left, right ast.Expr) {
+	r.into(r.info.TypeOf(left), right, "")
+	if x, is := base(left).(*ast.SelectorExpr); is && x.Sel.IsExported() && r.info.Selections[x] != nil {
+		r.escape(right, "")
+	}
+}
+
+// literal is assign for the elements of a literal.
+func (r *reads) literal(e *ast.CompositeLit) {
+	t := r.info.TypeOf(e)
+	s := structOf(t)
+	for i, v := range e.Elts {
+		kv, is := v.(*ast.KeyValueExpr)
+		if is {
+			v = kv.Value
+		}
+		switch {
+		case s != nil:
+			f := s.Field(min(i, s.NumFields()-1))
+			if is {
+				f = r.info.Uses[kv.Key.(*ast.Ident)].(*types.Var)
+			}
+			r.into(f.Origin().Type(), v, "")
+			if f.Exported() {
+				r.escape(v, "")
+			}
+		case is:
+			r.compared(kv.Key, "a map")
+			fallthrough
+		default:
+			if c, is := types.Unalias(t).Underlying().(interface{ Elem() types.Type }); is {
+				r.into(c.Elem(), v, "")
+			}
+		}
+	}
+}
+
+// base returns the expression of which e is an element, or to which it leads.
+func base(e ast.Expr) ast.Expr {
+	for {
+		switch x := e.(type) {
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SliceExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		default:
+			return e
+		}
+	}
+}
+
+// selected counts the fields of a selector, of which the last is read or not. A method of
+// metadata counts as its field.
+func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
+	method, isMethod := s.Obj().(*types.Func)
+	if isMethod && writes(method) {
+		return
+	}
+	t := s.Recv()
+	path := s.Index()
+	for i, index := range path {
+		last := i == len(path)-1
+		st := structOf(t)
+		if st == nil || last && isMethod {
+			break
+		}
+		f := st.Field(index)
+		// A promoted method of the program has all of the part that it is a method of.
+		receiver := isMethod && i == len(path)-2 && !r.foreign(method)
+		r.fields[f.Origin()] = r.fields[f.Origin()] || last && read || receiver
+		t = f.Type()
+	}
+	if !isMethod {
+		return
+	}
+	// GetAnnotations and the like, of metadata or of an interface that may be any kind's.
+	if field, get := strings.CutPrefix(method.Name(), "Get"); get && types.IsInterface(t) {
+		r.getter(field)
+	} else if n := named(t); get && n != nil && n.Obj().Name() == "ObjectMeta" {
+		for f := range fieldsOf(structOf(t)) {
+			if f.Name() == field {
+				r.fields[f.Origin()] = true
+			}
+		}
+	} else if r.foreign(method) && !copies[method.Name()] {
+		r.escape(e.X, nameOf(method))
+	}
+}
+
+// getter counts a field of metadata as read of any kind.
+func (r *reads) getter(field string) {
+	if _, is := reflect.TypeFor[metav1.ObjectMeta]().FieldByName(field); is {
+		r.getters[field] = true
+	}
+}
+
+// writes reports whether a method is one of metadata that reads nothing of an object but what
+// is always kept.
+func writes(method *types.Func) bool {
+	n := named(method.Signature().Recv().Type())
+	if n == nil || n.Obj().Name() != "ObjectMeta" {
+		return n != nil && n.Obj().Name() == "ListMeta"
+	}
+	return copies[method.Name()] || strings.HasPrefix(method.Name(), "Set")
+}
+
+// copies are methods that read everything, and of which only the result is read.
+var copies = map[string]bool{
+	"DeepCopy": true, "DeepCopyInto": true, "DeepCopyObject": true,
+	"GetObjectKind": true, "GetObjectMeta": true, "GroupVersionKind": true, "SetGroupVersionKind": true,
+}
