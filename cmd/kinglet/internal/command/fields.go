@@ -29,7 +29,7 @@ constraints exclude; set GOFLAGS=-tags=… or GOOS to include them.`,
 		Example: "  kinglet fields ./...",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || slices.Contains(args, "") {
-				return usageError{errors.New("no packages; to look at all of a module: kinglet fields ./...")}
+				return usageError{errors.New("name packages: kinglet fields ./... looks at all of a module")}
 			}
 			return nil
 		},

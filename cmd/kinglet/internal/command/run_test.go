@@ -135,6 +135,7 @@ func tidy(text string) string {
 		{`/\S*/kubeconfig`, `FILE`},
 		{` in \d+m?s`, ` in N`},
 		{`after [\d.]+m?s`, `after N`},
+		{`watched for [\d.]+m?s`, `watched for N`},
 		{`\d+(\.\d+)? [KM]?i?B`, `N MiB`},
 	} {
 		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
