@@ -165,7 +165,7 @@ func testInterceptor[T any](t *testing.T, lw func(*rest.Config) source.ListerWat
 		got := watchN(t, src, req, 35)
 		want := watchN(t, plain, req, 35)
 		for i := range got {
-			got[i].Bytes = 0
+			got[i].Bytes, got[i].Size = 0, 0
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -218,6 +218,9 @@ func list[T any](t *testing.T, src source.Source[T], req source.ListRequest[T]) 
 	t.Helper()
 	var all source.Page[T]
 	err := src.List(t.Context(), req, func(p source.Page[T]) error {
+		for i := range p.Items {
+			p.Items[i].Size = 0
+		}
 		p.Items = append(all.Items, p.Items...)
 		p.Bytes = 0
 		all = p
