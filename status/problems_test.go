@@ -112,7 +112,9 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 			c := &i.Consistency
 			c.Checks, c.NotChecked, c.Last, c.LastNotChecked = 2, 2, ago(time.Minute), errors.New("no exact list")
 		}, Note, CauseNotChecked, time.Minute, "no exact list", ""},
-		{"no room", func(i *Informer) { i.Budget = Budget{Bytes: 2 << 20, Used: 2 << 20, Short: 2, Since: now.Add(-time.Minute)} }, Warning, CauseBudget, time.Minute, "of 2 objects only metadata is held: whole objects take 2.0 MiB of the budget of 2.0 MiB", "raise the Budget"},
+		{"no room", func(i *Informer) {
+			i.Budget = Budget{Bytes: 2 << 20, Used: 2 << 20, Short: 2, Since: now.Add(-time.Minute)}
+		}, Warning, CauseBudget, time.Minute, "of 2 objects only metadata is held: whole objects take 2.0 MiB of the budget of 2.0 MiB", "raise the Budget"},
 		{"mutations", func(i *Informer) { i.Mutations = 2 }, Warning, CauseMutated, -1, "wrote into 2 stored objects", "copy"},
 		{"own writes", func(i *Informer) { i.OwnWrites.Entries, i.OwnWrites.Oldest = 3, ago(time.Minute) }, Warning, CauseUnconfirmedWrites, time.Minute, "3 writes", "selectors"},
 		{"lost own writes", func(i *Informer) { i.OwnWrites.Expired = 1 }, Note, CauseUnconfirmedWrites, -1, "never confirmed", "UnconfirmedWriteError"},
