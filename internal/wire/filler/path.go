@@ -12,8 +12,11 @@ import (
 func Path(s *Script, typ reflect.Type) string {
 	var path []string
 	for at := typ; len(path) == 0 || len(path) < 5 && !s.OneIn(3); {
-		for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, at.Kind()) && !DecodesItself(at) {
-			at = at.Elem()
+		// A list may be one of itself.
+		for range 8 {
+			if slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, at.Kind()) && !DecodesItself(at) {
+				at = at.Elem()
+			}
 		}
 		if at.Kind() != reflect.Struct || DecodesItself(at) {
 			break
