@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -109,7 +110,7 @@ func keepFields(dst, src reflect.Value, paths [][]string) {
 		}
 		return
 	}
-	if ends(paths) {
+	if ends(paths) && dst.CanSet() {
 		dst.Set(src)
 		return
 	}
@@ -139,16 +140,36 @@ func keepFields(dst, src reflect.Value, paths [][]string) {
 	case reflect.Struct:
 		for i := range src.NumField() {
 			f := src.Type().Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			name := jsonName(f)
 			rest := within(paths, name)
-			if name == "" && f.Anonymous {
-				rest = paths
+			switch {
+			case !f.IsExported() && !f.Anonymous:
+				continue // it is not in the JSON, whatever its tag says
+			case name == "" && f.Anonymous, ends(paths):
+				rest = paths // the latter of an embedded struct that cannot be set as a whole
 			}
 			if len(rest) > 0 {
 				keepFields(dst.Field(i), src.Field(i), rest)
 			}
 		}
 	}
+}
+
+// jsonName returns the name of a field in JSON, as encoding/json has it; none if its fields
+// are those of the struct.
+func jsonName(f reflect.StructField) string {
+	tag := f.Tag.Get("json")
+	name, _, _ := strings.Cut(tag, ",")
+	invalid := func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	if strings.IndexFunc(name, invalid) >= 0 {
+		name = ""
+	}
+	if name == "" && !f.Anonymous {
+		return f.Name
+	}
+	return name
 }
 
 func keepUntyped(src any, paths [][]string) any {
