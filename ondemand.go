@@ -165,7 +165,7 @@ func (o *OnDemand[T]) Get(ctx context.Context, key Key) (T, error) {
 	case synced:
 		return none, o.notFound(key)
 	}
-	// Nothing says how new an answer has to be that others wait for.
+	// Not shared: a read that is under way may be older than a write of this program's.
 	return o.read(ctx, key, readthrough.State{})
 }
 

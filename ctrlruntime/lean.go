@@ -310,8 +310,8 @@ func (c *Cache) live(ctx context.Context, k *kind, key kinglet.Key) (client.Obje
 	return obj, nil
 }
 
-// fetch gets an object from the server, if config selects it. What a selector says of a field
-// only the server knows, so with selectors the request is a list of one.
+// fetch gets an object from the server, if config selects it. Only the server can evaluate every
+// field selector, so with selectors the request is a list of one name.
 func (c *Cache) fetch(ctx context.Context, k *kind, key kinglet.Key, config *cache.Config) (client.Object, error) {
 	lists := k.lists.Load()
 	req := lists.client.Get().Resource(lists.resource)

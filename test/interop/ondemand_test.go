@@ -482,7 +482,7 @@ func TestWhatDoesNotFitInTheBudgetIsMetadataUntilThereIsRoom(t *testing.T) {
 				d.run()
 				whole := d.wholeOnes()
 				status := d.Status()
-				// What is not read from the wire counts a little more.
+				// An object that a client has decoded counts by its memory, which is more.
 				if b := status.Budget; len(whole) < 4 || len(whole) > 5 || b.Short != n-len(whole) || b.Bytes != budget || b.Used > budget || b.Used < 4*size || b.Since.IsZero() {
 					t.Fatalf("%v are whole; %+v", whole, b)
 				}
@@ -591,7 +591,7 @@ func TestInformersKeepToTheirBudget(t *testing.T) {
 			for _, d := range both {
 				state, _ := d.storage.List(corev1.Resource("configmaps"))
 				for _, obj := range state {
-					// What is not data takes some hundred bytes.
+					// Metadata takes some hundred bytes.
 					cm := obj.(*corev1.ConfigMap)
 					if held, _ := d.Store().Get(mapKey(cm.Name)); source.IsPartial(held) && int64(len(cm.Data["data"])+400) < room {
 						t.Errorf("%s has %d bytes, there is room for %d, and it is metadata", cm.Name, len(cm.Data["data"]), room)

@@ -102,7 +102,7 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 				synctest.Wait()
 				expect("one", "e", 5)
 				expect("one", "e", 5)
-				// What is kept has been through the Transform of its namespace.
+				// The Transform of a namespace may change with its settings.
 				if err := ctrlruntime.SetNamespaces(context.Background(), c, example, map[string]cache.Config{"a": {}}); err != nil {
 					t.Fatal(err)
 				}

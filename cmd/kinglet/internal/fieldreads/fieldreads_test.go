@@ -115,7 +115,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 	}
 }
 
-// What is printed can be used.
+// A source accepts every path that is printed.
 func TestWhatIsFoundIsAKeep(t *testing.T) {
 	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
 	if err != nil {

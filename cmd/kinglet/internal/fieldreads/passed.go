@@ -29,8 +29,9 @@ func (r *reads) compared(e ast.Expr, by string) {
 	}
 }
 
-// function counts the parameters of a function of others that is used as a value: what is
-// called through variables is taken for the program's own, but for its interfaces.
+// function counts the parameters of another package's function that is used as a value. A call
+// through a variable counts only arguments that become interfaces, as if the function were the
+// program's own.
 func (r *reads) function(e ast.Expr) {
 	t := r.info.TypeOf(e)
 	if t == nil {
