@@ -3,7 +3,7 @@ package kinglet
 import (
 	"context"
 
-	"github.com/kinglet-go/kinglet/internal/consistency"
+	"github.com/kinglet-go/kinglet/internal/engine/consistency"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"

@@ -68,10 +68,6 @@
 //
 // # Locks
 //
-// Each step of the sink (a batch, a list, a bookmark) holds the lock of the handlers'
-// queues (internal/deliver): it changes the store, the quarantine, the source's version
-// and the queues together. Under it, the sink takes the store's write lock, then that of
-// the program's own writes, then that of the quarantine. The only user code that runs
-// under these locks is key, UID, index and equality functions. The consistency check and
-// the mutation detector have locks of their own, and take none of these under them.
+// The only user code that runs under locks of an informer is key, UID, index and equality
+// functions. internal/engine has the order of its locks.
 package kinglet

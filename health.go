@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 	"github.com/kinglet-go/kinglet/status"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/consistency"
-	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/mutation"
-	"github.com/kinglet-go/kinglet/internal/own"
+	"github.com/kinglet-go/kinglet/internal/engine/consistency"
+	"github.com/kinglet-go/kinglet/internal/engine/deliver"
+	"github.com/kinglet-go/kinglet/internal/engine/mutation"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/source"

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/diagnostics/phaselog"
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/phaselog"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 )

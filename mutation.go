@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/mutation"
+	"github.com/kinglet-go/kinglet/internal/engine/mutation"
 	"github.com/kinglet-go/kinglet/store"
 )
 

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/kinglet-go/kinglet/internal/footprint"
-	"github.com/kinglet-go/kinglet/internal/readthrough"
+	"github.com/kinglet-go/kinglet/internal/engine/readthrough"
+	"github.com/kinglet-go/kinglet/internal/wire/footprint"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )

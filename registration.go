@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/engine/deliver"
 )
 
 // HandlerOptions choose how a handler is called. The zero value delivers the newest

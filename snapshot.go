@@ -3,7 +3,7 @@ package kinglet
 import (
 	"iter"
 
-	"github.com/kinglet-go/kinglet/internal/own"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kinglet-go/kinglet/internal/own"
-	"github.com/kinglet-go/kinglet/internal/sink"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
+	"github.com/kinglet-go/kinglet/internal/engine/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"

@@ -1,7 +1,7 @@
 package kinglet
 
 import (
-	"github.com/kinglet-go/kinglet/internal/sink"
+	"github.com/kinglet-go/kinglet/internal/engine/sink"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
 )

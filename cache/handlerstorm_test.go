@@ -29,7 +29,7 @@ func TestAHundredThousandHandlersComeAndGoAndThoseThatStayMissNothing(t *testing
 func delivering() int {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("created by github.com/kinglet-go/kinglet/internal/deliver"))
+	return bytes.Count(stacks, []byte("created by github.com/kinglet-go/kinglet/internal/engine/deliver"))
 }
 
 func handlerStorm(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kctesting "k8s.io/client-go/tools/cache/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 func testPod(name, node string) *corev1.Pod {

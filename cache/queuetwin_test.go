@@ -11,7 +11,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // thing is what the twins queue. One without a key has none, and one with a

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/source"
 )
 

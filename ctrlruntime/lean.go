@@ -21,8 +21,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/engine/readthrough"
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
-	"github.com/kinglet-go/kinglet/internal/readthrough"
 	"github.com/kinglet-go/kinglet/source"
 )
 

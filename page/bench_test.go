@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/internal/tests/pagesamples"
 	"github.com/kinglet-go/kinglet/page"
 )
 

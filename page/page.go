@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
 	"github.com/kinglet-go/kinglet/status"
 )
 

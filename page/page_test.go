@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/internal/tests/pagesamples"
 	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"

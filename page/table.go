@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
 	"github.com/kinglet-go/kinglet/status"
 )
 

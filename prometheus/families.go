@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kinglet-go/kinglet/internal/diagnostics/uniquename"
 	"github.com/kinglet-go/kinglet/internal/histogram"
-	"github.com/kinglet-go/kinglet/internal/uniquename"
 	"github.com/kinglet-go/kinglet/status"
 )
 

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/consistency"
+	"github.com/kinglet-go/kinglet/internal/engine/consistency"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
 	core "github.com/kinglet-go/kinglet/internal/histogram"
-	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"

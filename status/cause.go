@@ -1,6 +1,6 @@
 package status
 
-import "github.com/kinglet-go/kinglet/internal/trouble"
+import "github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 
 // Cause names what is wrong. The constants below are all causes.
 type Cause string

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/quantity"
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 )
 
 // Problems returns what is wrong with the controller, the worst first; nothing if all

@@ -5,10 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/consistency"
-	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/own"
-	"github.com/kinglet-go/kinglet/internal/uniquename"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/uniquename"
+	"github.com/kinglet-go/kinglet/internal/engine/consistency"
+	"github.com/kinglet-go/kinglet/internal/engine/deliver"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/quantity"
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 

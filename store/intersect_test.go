@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 type labelled struct {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // A count is exact while an item fails at least once in keep, and gone after

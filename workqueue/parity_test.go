@@ -3,7 +3,7 @@ package workqueue_test
 import (
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/parity"
+	"github.com/kinglet-go/kinglet/internal/tests/parity"
 )
 
 func TestEverythingThatClientGosPackageExportsIsHere(t *testing.T) {

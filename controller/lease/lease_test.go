@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/controller/lease"
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 // slowServer delays requests, or does not answer them at all.

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // TestNoKeyRunsTwiceAtOnceAndNoAddIsLost has goroutines that count a key up and

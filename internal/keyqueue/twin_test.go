@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 var operations = flag.Int("operations", 50_000, "how many random operations are compared with the twin's")

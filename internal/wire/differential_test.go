@@ -5,7 +5,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 

@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/parity"
+	"github.com/kinglet-go/kinglet/internal/tests/parity"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance"
 )
 

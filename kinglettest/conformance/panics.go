@@ -11,7 +11,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 // surviving keeps panics from ending the process until the test ends. Code that may panic

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // TestNothingIsLostWhateverIsRefused: what client-go shows in the end, kinglet shows, or

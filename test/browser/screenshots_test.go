@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/internal/tests/pagesamples"
 	"github.com/kinglet-go/kinglet/page"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 // recorder is a handler that writes down what it is told, and what of that was

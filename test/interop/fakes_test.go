@@ -30,8 +30,8 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet/cache"
-	"github.com/kinglet-go/kinglet/internal/testbubble"
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/source"
 )
 

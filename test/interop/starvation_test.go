@@ -14,7 +14,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 // The work of controller-runtime#3496: a hundred keys that ask to run again a

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // BenchmarkPod copies a pod by its plan, and by its own method.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 func random(t *testing.T) *rand.Rand {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // seeded returns random numbers that a failure can be repeated with.

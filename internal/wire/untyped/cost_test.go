@@ -3,7 +3,7 @@ package untyped
 import (
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 

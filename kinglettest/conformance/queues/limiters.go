@@ -10,7 +10,7 @@ import (
 
 	kw "k8s.io/client-go/util/workqueue"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func limitersRow() row {

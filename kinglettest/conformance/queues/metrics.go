@@ -11,7 +11,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func metricsRow() row {

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 	kw "k8s.io/client-go/util/workqueue"
 
-	"github.com/kinglet-go/kinglet/internal/parity"
+	"github.com/kinglet-go/kinglet/internal/tests/parity"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/queues"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // TestAWatchThatAlwaysFailsAtOneEventDoesNotKeepTheStoreFromTheServersState lets every

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testkit"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
 
 // TestThePaceIsTheLongestOfTheLastIntervals compares what a machine learns with

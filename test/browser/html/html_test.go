@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
-	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/internal/tests/pagesamples"
 	"github.com/kinglet-go/kinglet/page"
 )
 

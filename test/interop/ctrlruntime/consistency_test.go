@@ -13,7 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 // Whatever the namespaces and selectors of a kind are, its store can be compared with the

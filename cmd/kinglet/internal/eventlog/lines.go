@@ -6,7 +6,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 	"github.com/kinglet-go/kinglet/store"
 )
 

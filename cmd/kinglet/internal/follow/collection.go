@@ -16,7 +16,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
-	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )

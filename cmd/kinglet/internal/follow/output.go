@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 )
 
 // Output is where events, on stdout, and notes, on stderr, go. Both may end on one terminal,

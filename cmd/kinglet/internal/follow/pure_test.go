@@ -10,7 +10,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
-	libtrouble "github.com/kinglet-go/kinglet/internal/trouble"
+	libtrouble "github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
 )
 
 // view is the state of one collection, for display.

@@ -7,7 +7,7 @@ package trouble
 import (
 	"regexp"
 
-	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
 )
 
 // The kinds of which this package, or its callers, know more than the library.

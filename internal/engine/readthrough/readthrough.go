@@ -1,0 +1,243 @@
+// Package readthrough keeps objects that are read when somebody asks for them.
+package readthrough
+
+import (
+	"container/list"
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/engine/budget"
+	"github.com/kinglet-go/kinglet/internal/wire/footprint"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// State is a state of an object: its UID and resource version, and how often the server had
+// begun to number these anew.
+type State struct {
+	UID     types.UID
+	Version string
+	Epoch   uint64
+}
+
+// serves reports whether an object in a state is as new as another of it.
+func (s State) serves(at State) bool {
+	if s.UID != at.UID || s.Epoch != at.Epoch {
+		return false
+	}
+	if s.Version == at.Version {
+		return true
+	}
+	order, ok := resourceversion.Compare(s.Version, at.Version)
+	return ok && order > 0
+}
+
+// Options of a Cache. All but Budget are required.
+type Options[T any] struct {
+	// Bytes is the most that kept objects may take. The least recently used go first.
+	Bytes int64
+	// Budget is what they take it from, as long as nobody else needs it; may be nil.
+	Budget *budget.Budget
+	// Read reads an object in a state, or a later one. It is called on a goroutine of its
+	// own; its context ends once nobody waits for it.
+	Read func(ctx context.Context, key store.Key, at State) (T, error)
+	// State returns the state of an object that was read.
+	State func(T) State
+	// Exists reports whether there is an object in a state, or an earlier one.
+	Exists func(key store.Key, state State) bool
+}
+
+// Cache keeps objects that were read. Make one with New. It is safe for concurrent use.
+type Cache[T any] struct {
+	opts Options[T]
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+
+	kept map[store.Key]*list.Element
+	// used has an *entry for each kept object, the most recently used first.
+	used  list.List
+	stats Stats
+	reads map[wanted]*reading[T]
+}
+
+// Stats are a Cache's. Hits and Misses count calls of Get: those that returned an object at
+// once, and those that waited.
+type Stats struct {
+	Objects      int
+	Bytes        int64
+	Hits, Misses uint64
+}
+
+type entry[T any] struct {
+	key    store.Key
+	object T
+	state  State
+	bytes  int64
+}
+
+type wanted struct {
+	key store.Key
+	at  State
+}
+
+// reading is a call of Read that is under way.
+type reading[T any] struct {
+	waiting int // guarded by Cache.mu
+	cancel  context.CancelFunc
+	// done is closed once object and err are set.
+	done   chan struct{}
+	object T
+	err    error
+}
+
+// New returns an empty Cache.
+func New[T any](opts Options[T]) *Cache[T] {
+	c := &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+	if opts.Budget != nil {
+		opts.Budget.Add(c)
+	}
+	return c
+}
+
+// Get returns the object that is kept in a state, or a later one. If there is none, Get waits until it has been
+// read, or ctx ends. Calls for one state share a read, and its error. An object without a
+// version is not kept.
+func (c *Cache[T]) Get(ctx context.Context, key store.Key, at State) (T, error) {
+	c.mu.Lock()
+	if e := c.kept[key]; e != nil {
+		if kept := e.Value.(*entry[T]); kept.state.serves(at) {
+			c.used.MoveToFront(e)
+			c.stats.Hits++
+			c.mu.Unlock()
+			return kept.object, nil
+		}
+	}
+	c.stats.Misses++
+	want := wanted{key, at}
+	r := c.reads[want]
+	if r == nil {
+		r = c.beginLocked(context.WithoutCancel(ctx), want)
+	}
+	r.waiting++
+	c.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.object, r.err
+	case <-ctx.Done():
+		c.leave(want, r)
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// beginLocked begins to read.
+func (c *Cache[T]) beginLocked(ctx context.Context, want wanted) *reading[T] {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reading[T]{cancel: cancel, done: make(chan struct{})}
+	c.reads[want] = r
+	go func() {
+		defer cancel()
+		r.object, r.err = c.opts.Read(ctx, want.key, want.at)
+		if r.err == nil {
+			c.keep(want.key, r.object)
+		}
+		c.over(want, r)
+		close(r.done)
+	}()
+	return r
+}
+
+// over makes the next call for what was wanted begin another read.
+func (c *Cache[T]) over(want wanted, r *reading[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reads[want] == r {
+		delete(c.reads, want)
+	}
+}
+
+func (c *Cache[T]) leave(want wanted, r *reading[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.waiting--; r.waiting == 0 {
+		r.cancel()
+		if c.reads[want] == r {
+			delete(c.reads, want)
+		}
+	}
+}
+
+// keep keeps an object that fits.
+func (c *Cache[T]) keep(key store.Key, obj T) {
+	state, bytes := c.opts.State(obj), footprint.One(obj)
+	if state.Version == "" || bytes > c.opts.Bytes || !c.opts.Exists(key, state) || c.opts.Budget != nil && !c.opts.Budget.Take(bytes, false) {
+		return
+	}
+	c.mu.Lock()
+	freed := c.forgetLocked(key)
+	for c.stats.Bytes+bytes > c.opts.Bytes {
+		freed += c.forgetLocked(c.oldestLocked())
+	}
+	c.kept[key] = c.used.PushFront(&entry[T]{key, obj, state, bytes})
+	c.stats.Objects++
+	c.stats.Bytes += bytes
+	c.mu.Unlock()
+	c.give(freed)
+}
+
+// oldestLocked returns the key of the least recently used object.
+func (c *Cache[T]) oldestLocked() store.Key { return c.used.Back().Value.(*entry[T]).key }
+
+// give returns bytes to the Budget, which may be waiting for mu.
+func (c *Cache[T]) give(bytes int64) {
+	if c.opts.Budget != nil && bytes > 0 {
+		c.opts.Budget.Give(bytes)
+	}
+}
+
+// Bytes implements budget.Spare.
+func (c *Cache[T]) Bytes() int64 { return c.Stats().Bytes }
+
+// Evict implements budget.Spare.
+func (c *Cache[T]) Evict(n int64) (freed int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for freed < n && c.stats.Objects > 0 {
+		freed += c.forgetLocked(c.oldestLocked())
+	}
+	return freed
+}
+
+// Forget removes an object, unless it is in the given state, or a later one.
+func (c *Cache[T]) Forget(key store.Key, but State) {
+	c.mu.Lock()
+	var freed int64
+	if e := c.kept[key]; e != nil && !e.Value.(*entry[T]).state.serves(but) {
+		freed = c.forgetLocked(key)
+	}
+	c.mu.Unlock()
+	c.give(freed)
+}
+
+// forgetLocked returns how many bytes that object took.
+func (c *Cache[T]) forgetLocked(key store.Key) int64 {
+	e := c.kept[key]
+	if e == nil {
+		return 0
+	}
+	delete(c.kept, key)
+	bytes := c.used.Remove(e).(*entry[T]).bytes
+	c.stats.Objects--
+	c.stats.Bytes -= bytes
+	return bytes
+}
+
+// Stats returns what is kept, and what was asked for.
+func (c *Cache[T]) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}

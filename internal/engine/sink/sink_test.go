@@ -1,0 +1,230 @@
+package sink_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/engine/deliver"
+	"github.com/kinglet-go/kinglet/internal/engine/own"
+	"github.com/kinglet-go/kinglet/internal/engine/sink"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/status"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+type object struct {
+	name    string
+	uid     types.UID
+	version string
+}
+
+func keyOf(o *object) (store.Key, error) { return store.Key{Name: o.name}, nil }
+
+// stages are a sink and what stands behind it, without an informer.
+type stages struct {
+	*sink.Sink[*object]
+	store  *store.Store[*object]
+	hub    *deliver.Hub[*object]
+	own    *own.Writes[*object]
+	synced int
+	// onReport is called with each error that is reported.
+	onReport func(error)
+}
+
+func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
+	t.Helper()
+	s := &stages{onReport: func(error) {}}
+	report := func(err error) { s.onReport(err) }
+	var err error
+	s.store, err = store.New(store.Options[*object]{
+		KeyFunc: keyOf,
+		Indexers: map[string]store.IndexFunc[*object]{"version": func(o *object) ([]string, error) {
+			if o.version == "unindexed" {
+				return nil, errors.New("no value")
+			}
+			return []string{o.version}, nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.hub, err = deliver.NewHub(deliver.Options[*object]{
+		KeyFunc:  keyOf,
+		Snapshot: func() store.Reader[*object] { return s.store.Snapshot() },
+		ByHand:   s.store.ByHand,
+		Report:   report,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := func(o *object) types.UID { return o.uid }
+	s.own = own.New(own.Options[*object]{
+		Store: s.store, Report: report, Stopped: deliver.ErrStopped,
+		Rules:       own.Rules[*object]{UID: uid, Version: func(o *object) string { return o.version }},
+		Unconfirmed: func(u own.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key, why) },
+	})
+	s.own.Enter(store.Scope{}, func() bool { return true })
+	opts := sink.Options[*object]{
+		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report,
+		Synced: func() { s.hub.Synced(); s.synced++ },
+		Live:   func() bool { return false }, Several: func() bool { return false },
+	}
+	if change != nil {
+		change(&opts)
+	}
+	s.Sink = sink.New(opts)
+	return s
+}
+
+var errBroken = errors.New("broken")
+
+// good and broken are one version of an object, which decodes or does not.
+func good(name, uid, version string) source.Item[*object] {
+	return source.Item[*object]{
+		Key: store.Key{Name: name}, UID: types.UID(uid), ResourceVersion: version, Object: &object{name, types.UID(uid), version},
+	}
+}
+
+func broken(name, uid, version string) source.Item[*object] {
+	key := store.Key{Name: name}
+	return source.Item[*object]{
+		Key: key, UID: types.UID(uid), ResourceVersion: version,
+		Err: &source.ItemError{Stage: source.StageDecode, Key: key, ResourceVersion: version, Err: errBroken},
+	}
+}
+
+func (s *stages) apply(version string, events ...source.Event[*object]) {
+	s.Apply(store.Scope{}, events, version)
+}
+
+func (s *stages) list(version string, items ...source.Item[*object]) {
+	s.Replace(store.Scope{}, [][]source.Item[*object]{items}, version, false)
+}
+
+// held is the version of what the store has under a name, or empty.
+func (s *stages) held(name string) string {
+	o, _ := s.store.Get(store.Key{Name: name})
+	if o == nil {
+		return ""
+	}
+	return o.version
+}
+
+func modified(it source.Item[*object]) source.Event[*object] {
+	return source.Event[*object]{Type: source.Modified, Item: it}
+}
+
+func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
+	for _, remove := range []bool{false, true} {
+		t.Run(fmt.Sprint("remove ", remove), func(t *testing.T) {
+			s := newStages(t, func(o *sink.Options[*object]) { o.RemoveUndecodable = remove })
+			s.list("1", good("a", "u", "1"))
+			s.apply("2", modified(broken("a", "u", "2")))
+			list := s.Quarantine.List()
+			if len(list) != 1 || list[0].Key.Name != "a" || list[0].Stale == remove || !errors.Is(list[0].Err, errBroken) {
+				t.Errorf("in quarantine: %+v", list)
+			}
+			if held := s.held("a"); (held == "") != remove {
+				t.Errorf("the store has %q", held)
+			}
+			s.apply("3", modified(good("a", "u", "3")))
+			var st status.Informer
+			s.Quarantine.AddTo(&st)
+			if keys, versions := st.Quarantined, st.Failures; keys != 0 || versions != 1 || s.held("a") != "3" {
+				t.Errorf("after a good version: %d keys, %d versions, the store has %q", keys, versions, s.held("a"))
+			}
+			if s.synced != 1 {
+				t.Errorf("synced %d times", s.synced)
+			}
+		})
+	}
+}
+
+func TestErrorsAreReportedInOrderAndUnderNoLock(t *testing.T) {
+	s := newStages(t, nil)
+	s.list("1", good("a", "u", "1"))
+	var reported []string
+	s.onReport = func(err error) {
+		s.hub.View(func() {}) // does not return if the lock is held
+		var item *source.ItemError
+		var index *store.IndexError
+		switch {
+		case errors.As(err, &item):
+			reported = append(reported, "item "+item.Key.Name)
+		case errors.As(err, &index):
+			reported = append(reported, "index "+index.Key.Name)
+		}
+		if s.held("c") != "unindexed" {
+			t.Error("reported before the batch is in the store")
+		}
+	}
+	s.apply("3", modified(good("c", "u", "unindexed")), modified(broken("a", "u", "2")), modified(broken("b", "u", "3")))
+	s.list("4", broken("a", "u", "4"), good("c", "u", "unindexed"), good("d", "u", "unindexed"))
+	want := []string{"item a", "item b", "index c", "item a", "index c", "index d"}
+	if !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
+	}
+}
+
+// Every even version decodes and no odd one does.
+func TestStoreVersionAndQuarantineAreOfOneMomentInAView(t *testing.T) {
+	s := newStages(t, nil)
+	s.list("0", good("a", "u", "0"))
+	done := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for views := 0; ; views++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			s.hub.View(func() {
+				version := s.own.Version("")
+				keys, _ := s.Quarantine.Keys()
+				var n int
+				if _, err := fmt.Sscan(version, &n); err != nil {
+					t.Error(err)
+				}
+				if want := fmt.Sprint(n - n%2); s.held("a") != want || len(keys) != n%2 {
+					t.Errorf("at %s the store has %s, and %d are in quarantine", version, s.held("a"), len(keys))
+				}
+			})
+		}
+	})
+	for n := 1; n < 2000; n++ {
+		version := fmt.Sprint(n)
+		it := good("a", "u", version)
+		if n%2 == 1 {
+			it = broken("a", "u", version)
+		}
+		if n%7 == 0 {
+			s.list(version, it)
+		} else {
+			s.apply(version, modified(it))
+		}
+	}
+	close(done)
+	reader.Wait()
+}
+
+func TestDecodingAfreshLeavesOutMemosUntilTheNextList(t *testing.T) {
+	s := newStages(t, nil)
+	a, b := good("a", "u", "1"), good("b", "u", "1")
+	a.Memo, b.Memo = "memo", "memo"
+	s.list("1", a, b)
+	s.DecodeAfresh(map[store.Key]struct{}{a.Key: {}})
+	memo := func(key store.Key) store.Memo { _, memo, _ := s.Held(key); return memo }
+	if memo(a.Key) != nil || memo(b.Key) != "memo" {
+		t.Errorf("before the list: %v and %v", memo(a.Key), memo(b.Key))
+	}
+	s.list("2", a, b)
+	if memo(a.Key) != "memo" || memo(b.Key) != "memo" {
+		t.Errorf("after the list: %v and %v", memo(a.Key), memo(b.Key))
+	}
+}
