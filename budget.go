@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -11,150 +12,237 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/footprint"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // Budget is how many bytes the whole objects of informers on demand may take, about: see
-// OnDemandOptions. Several informers may share one. An object counts with its size on the
-// wire, which is more than it takes where objects have parts in common.
+// OnDemandOptions. Several informers may share one, each from the beginning of its Run to the
+// end. An object counts with its size on the wire, which is more than it takes where objects
+// have parts in common.
 type Budget = budget.Budget
 
 // NewBudget returns a Budget of so many bytes.
 func NewBudget(bytes int64) *Budget { return budget.New(bytes) }
 
-// ledger is what the whole objects of an informer take of its Budget.
-type ledger struct {
+// ledger is what the whole objects of an informer take of its Budget: what the store holds,
+// counted under the hub's lock with each of its changes, and what is on its way there.
+type ledger[T metav1.Object] struct {
 	budget *Budget // nil if there is no bound
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 
-	// sizes are of whole objects.
-	sizes map[Key]int64
-	// short are the sizes of objects for which there was no room, since when there are any,
-	// and least is no more than the least of them.
-	short map[Key]int64
-	since time.Time
-	least int64
-	// listed are the keys of the list that is being received; nil if there is none.
-	listed map[Key]struct{}
+	// sizes are of the whole objects that the store holds, and short those of objects for
+	// which there was no room, since when there are any.
+	sizes, short map[Key]int64
+	since        time.Time
+	// arriving are objects of the step, or the list, that is under way.
+	arriving map[Key]arrival
+	// leaving is the object that is about to become metadata, so that others have room.
+	leaving Key
 }
 
-func newLedger(b *Budget) *ledger {
-	return &ledger{budget: b, sizes: map[Key]int64{}, short: map[Key]int64{}}
+// arrival is an object on its way to the store.
+type arrival struct {
+	size int64
+	// taken is what was taken of the Budget, beyond the size of the object that the store
+	// holds. It is 0 if the object is not whole.
+	taken int64
 }
 
-// room reports whether an object can be whole.
-func (l *ledger) room(key Key) bool {
+func newLedger[T metav1.Object](b *Budget) *ledger[T] {
+	return &ledger[T]{budget: b, sizes: map[Key]int64{}, short: map[Key]int64{}, arriving: map[Key]arrival{}}
+}
+
+// room reports whether an object can be whole, or stay so.
+func (l *ledger[T]) room(key Key) bool {
 	if l.budget == nil {
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, has := l.sizes[key]; has {
-		return true
-	}
-	return l.budget.Has(max(l.short[key], 1))
-}
-
-// whole counts an object that is whole, and reports whether there is room for it, or must be.
-func (l *ledger) whole(key Key, size int64, must bool) bool {
-	if l.budget == nil {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	had := l.sizes[key]
-	if more := size - had; more > 0 && !l.budget.Take(more, must) {
-		l.removeLocked(key)
-		l.shortLocked(key, size)
+	if key == l.leaving {
 		return false
-	} else if more < 0 {
-		l.budget.Give(-more)
 	}
-	l.sizes[key] = size
-	l.enoughLocked(key)
-	return true
+	size, has := l.sizes[key]
+	if a, arrives := l.arriving[key]; arrives {
+		return a.taken > 0 || l.budget.Has(max(a.size-size, 0))
+	}
+	return has || l.budget.Has(max(l.short[key], 1))
 }
 
-// partial counts an object of which only metadata is held; size is 0 if that is as it should be.
-func (l *ledger) partial(key Key, size int64) {
-	if l.budget == nil {
+// arrives notes an object that comes with a list or an event, and reports whether it can be
+// whole, or must be. Of one that is not to be whole for want of room the size is noted alone.
+func (l *ledger[T]) arrives(key Key, size int64, whole, must bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.budget.Give(l.arriving[key].taken) // of an earlier event
+	more := max(0, size-l.sizes[key])
+	if whole = whole && (more == 0 || l.budget.Take(more, must)); !whole {
+		more = 0
+	}
+	l.arriving[key] = arrival{size, more}
+	return whole
+}
+
+// arrived ends a step, or begins a list: what is on its way will not reach the store.
+func (l *ledger[T]) arrived() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arrivedLocked()
+}
+
+func (l *ledger[T]) arrivedLocked() {
+	for _, a := range l.arriving {
+		l.budget.Give(a.taken)
+	}
+	clear(l.arriving)
+}
+
+// changed counts the changes of a step.
+func (l *ledger[T]) changed(changes []store.Change[T]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range changes {
+		if c := &changes[i]; c.Type == store.Deleted {
+			l.goneLocked(c.Key)
+		} else {
+			l.holdsLocked(c.Key, c.New)
+		}
+	}
+}
+
+// replaced counts what the store holds after a list.
+func (l *ledger[T]) replaced(held *store.Store[T]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := held.Snapshot()
+	for _, of := range []map[Key]int64{l.sizes, l.short} {
+		for key := range of {
+			if _, ok := all.Get(key); !ok {
+				l.goneLocked(key)
+			}
+		}
+	}
+	for obj := range all.All() {
+		key := Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		if _, arrives := l.arriving[key]; arrives || !source.IsPartial(obj) {
+			l.holdsLocked(key, obj)
+		}
+	}
+	l.arrivedLocked()
+}
+
+func (l *ledger[T]) goneLocked(key Key) {
+	l.countLocked(key, 0, l.storedLocked(key).taken)
+	l.shortLocked(key, 0)
+}
+
+// storedLocked returns the arrival of an object that has reached the store. Its size stays
+// known, for a later one in the step.
+func (l *ledger[T]) storedLocked(key Key) arrival {
+	a, is := l.arriving[key]
+	if is {
+		l.arriving[key] = arrival{size: a.size}
+	}
+	return a
+}
+
+// holdsLocked counts an object that the store holds from now on.
+func (l *ledger[T]) holdsLocked(key Key, obj T) {
+	a := l.storedLocked(key)
+	if source.IsPartial(obj) {
+		l.countLocked(key, 0, a.taken)
+		l.shortLocked(key, a.size)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.removeLocked(key)
-	if size > 0 {
-		l.shortLocked(key, size)
+	l.countLocked(key, cmp.Or(a.size, l.sizes[key], footprint.One(obj)), a.taken)
+	l.shortLocked(key, 0)
+}
+
+// countLocked sets the size of a whole object that the store holds, or 0 if it holds none,
+// of which a part was taken already.
+func (l *ledger[T]) countLocked(key Key, size, taken int64) {
+	if more := size - l.sizes[key] - taken; more > 0 {
+		l.budget.Take(more, true)
 	} else {
-		l.enoughLocked(key)
+		l.budget.Give(-more)
 	}
-}
-
-func (l *ledger) shortLocked(key Key, size int64) {
-	if len(l.short) == 0 {
-		l.since, l.least = time.Now(), size
-	}
-	l.short[key], l.least = size, min(l.least, size)
-}
-
-func (l *ledger) enoughLocked(key Key) {
-	if delete(l.short, key); len(l.short) == 0 {
-		l.since = time.Time{}
-	}
-}
-
-func (l *ledger) removeLocked(key Key) {
-	if size, has := l.sizes[key]; has {
-		l.budget.Give(size)
+	if size > 0 {
+		l.sizes[key] = size
+	} else {
 		delete(l.sizes, key)
 	}
 }
 
-// list begins a list, or ends it: objects that it did not name are gone.
-func (l *ledger) list(begin bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if begin {
-		l.listed = map[Key]struct{}{}
-		return
-	}
-	for key := range l.sizes {
-		if _, named := l.listed[key]; !named {
-			l.removeLocked(key)
+// shortLocked sets the size of an object for which there was no room, or 0 if it lacks none.
+func (l *ledger[T]) shortLocked(key Key, size int64) {
+	switch delete(l.short, key); {
+	case size > 0:
+		if l.short[key] = size; l.since.IsZero() {
+			l.since = time.Now()
 		}
+	case len(l.short) == 0:
+		l.since = time.Time{}
 	}
-	for key := range l.short {
-		if _, named := l.listed[key]; !named {
-			l.enoughLocked(key)
-		}
-	}
-	l.listed = nil
 }
 
-// saw notes the key of an object in a list.
-func (l *ledger) saw(key Key) {
+// take takes the room for an object that is about to become whole in the store, or must. The
+// caller calls became when it has, or Budget.Give.
+func (l *ledger[T]) take(key Key, obj T, must bool) (size int64, ok bool) {
+	if l.budget == nil {
+		return 0, true
+	}
+	l.mu.Lock()
+	size = cmp.Or(l.short[key], footprint.One(obj))
+	l.mu.Unlock()
+	return size, l.budget.Take(size, must)
+}
+
+// leave sets leaving.
+func (l *ledger[T]) leave(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.listed != nil {
-		l.listed[key] = struct{}{}
+	l.leaving = key
+}
+
+// became counts an object that has another form in the store: it is whole and its size has
+// been taken, or metadata, for want of room or not.
+func (l *ledger[T]) became(key Key, size int64, whole, chosen bool) {
+	if l.budget == nil {
+		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	short := l.sizes[key]
+	if whole || !chosen {
+		short = 0
+	}
+	l.countLocked(key, size, size)
+	l.shortLocked(key, short)
+}
+
+// forget gives up the wish for an object that the server does not have.
+func (l *ledger[T]) forget(key Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shortLocked(key, 0)
 }
 
 // fits returns the keys of objects for which there was no room and is now, not more than
-// fit.
-func (l *ledger) fits() (keys []Key) {
+// fit beside those that are being read.
+func (l *ledger[T]) fits(reading map[Key]struct{}) (keys []Key) {
 	if l.budget == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.short) == 0 || !l.budget.Has(l.least) {
-		return nil // as after most events
-	}
 	total := int64(0)
+	for key := range reading {
+		total += l.short[key]
+	}
 	for key, size := range l.short {
-		if l.budget.Has(total + size) {
+		if _, is := reading[key]; !is && l.budget.Has(total+size) {
 			total += size
 			keys = append(keys, key)
 		}
@@ -162,43 +250,32 @@ func (l *ledger) fits() (keys []Key) {
 	return keys
 }
 
-// excess returns the keys of objects that are not to be whole any more, because others must
-// be.
-func (l *ledger) excess(must func(Key) bool) (keys []Key) {
-	if l.budget == nil {
+// excess returns the keys of all whole objects if they take more than there is.
+func (l *ledger[T]) excess() (keys []Key) {
+	if l.budget == nil || l.budget.Has(0) {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key, size := range l.sizes {
-		if l.budget.Has(0) {
-			break
-		}
-		if !must(key) {
-			l.removeLocked(key)
-			l.shortLocked(key, size)
-			keys = append(keys, key)
-		}
+	for key := range l.sizes {
+		keys = append(keys, key)
 	}
 	return keys
 }
 
-// reduced counts an object that has become metadata; if there is no room for it, that is
-// known.
-func (l *ledger) reduced(key Key) {
-	if l.wanted(key) == 0 {
-		l.partial(key, 0)
-	}
-}
-
-// wanted returns the size of an object for which there was no room, or 0.
-func (l *ledger) wanted(key Key) int64 {
+// close returns everything to the Budget, and counts nothing any more.
+func (l *ledger[T]) close() {
+	l.arrived()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.short[key]
+	for key := range l.sizes {
+		l.countLocked(key, 0, 0)
+	}
+	clear(l.short)
+	l.since = time.Time{}
 }
 
-func (l *ledger) status() (s status.Budget) {
+func (l *ledger[T]) status() (s status.Budget) {
 	if l.budget == nil {
 		return s
 	}
@@ -228,45 +305,35 @@ func (b budgeted[T]) List(ctx context.Context, req source.ListRequest[T], yield 
 	if req.Exact {
 		return b.Source.List(ctx, req, yield) // a comparison
 	}
-	l := b.demand.ledger
 	if req.Continue == "" {
-		l.list(true)
+		b.demand.ledger.arrived()
 	}
 	return b.Source.List(ctx, req, func(page source.Page[T]) error {
 		for i := range page.Items {
-			l.saw(page.Items[i].Key)
 			b.fit(&page.Items[i])
 		}
-		if err := yield(page); err != nil {
-			return err
-		}
-		if !page.More && page.Continue == "" {
-			l.list(false)
-		}
-		return nil
+		return yield(page)
 	})
 }
 
 // Watch implements source.Source.
 func (b budgeted[T]) Watch(ctx context.Context, req source.WatchRequest[T], yield func([]source.Event[T]) error) error {
-	l := b.demand.ledger
-	if req.SendInitialEvents {
-		l.list(true)
+	listing := req.SendInitialEvents
+	if listing || req.OnOpen == nil { // else a list is published when the watch opens
+		b.demand.ledger.arrived()
 	}
 	return b.Source.Watch(ctx, req, func(events []source.Event[T]) error {
 		for i := range events {
 			ev := &events[i]
-			switch ev.Type {
-			case source.Added, source.Modified:
-				l.saw(ev.Key)
+			if ev.Type == source.Added || ev.Type == source.Modified {
 				b.fit(&ev.Item)
-			case source.Deleted:
-				l.partial(ev.Key, 0)
 			}
-			if ev.InitialEventsEnd {
-				l.list(false)
-			}
+			listing = listing && !ev.InitialEventsEnd
 		}
+		if listing {
+			return yield(events)
+		}
+		defer b.demand.ledger.arrived()
 		return yield(events)
 	})
 }
@@ -277,16 +344,9 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 	if it.Err != nil {
 		return // what is held stays
 	}
-	size := it.Size
-	if size == 0 {
-		size = footprint.One(it.Object)
-	}
+	size := cmp.Or(it.Size, footprint.One(it.Object))
 	for !source.IsPartial(it.Object) {
-		held := d.holds(it.Key)
-		if d.ledger.whole(it.Key, size, held) {
-			if held {
-				d.signal() // others may have to make room
-			}
+		if d.ledger.arrives(it.Key, size, true, d.holds(it.Key)) {
 			return
 		}
 		obj, err := d.reduce(it.Object)
@@ -299,5 +359,5 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 	if !d.chosen(it.Object) {
 		size = 0
 	}
-	d.ledger.partial(it.Key, size)
+	d.ledger.arrives(it.Key, size, false, false)
 }

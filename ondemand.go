@@ -1,12 +1,10 @@
 package kinglet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/kinglet-go/kinglet/internal/engine/budget"
 	"github.com/kinglet-go/kinglet/internal/engine/readthrough"
-	"github.com/kinglet-go/kinglet/internal/wire/footprint"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -61,7 +59,7 @@ type OnDemand[T metav1.Object] struct {
 	reduce func(obj any) (any, error)
 	// choose is OnDemandOptions.Whole.
 	choose   func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	ledger   *ledger
+	ledger   *ledger[T]
 	settling atomic.Bool
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
@@ -92,7 +90,7 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	}
 	o := &OnDemand[T]{
 		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
-		choose: opts.Whole, ledger: newLedger(opts.Budget),
+		choose: opts.Whole, ledger: newLedger[T](opts.Budget),
 	}
 	lean, err := open(source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
 		return o.holds(key) || o.choose != nil && o.choose(key, labels, owners) && o.ledger.room(key)
@@ -115,7 +113,7 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	}
 	if opts.Budget != nil {
 		lean = budgeted[T]{lean, o}
-		opts.Budget.OnRoom(o.signal)
+		opts.stepped = o.stepped
 	}
 	if o.Informer, err = New(lean, opts.Options); err != nil {
 		return nil, err
@@ -126,10 +124,25 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	return o, err
 }
 
+func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
+	if list {
+		o.ledger.replaced(o.store)
+	} else {
+		o.ledger.changed(changes)
+	}
+}
+
 // Run is Informer.Run.
 func (o *OnDemand[T]) Run(ctx context.Context) error {
 	if o.settling.Swap(true) {
 		return o.Informer.Run(ctx) // which has the error
+	}
+	if b := o.ledger.budget; b != nil {
+		member := &budget.Member{Spare: o.reads.Bytes, Evict: o.reads.Evict, Changed: o.signal}
+		b.Join(member)
+		defer b.Leave(member)
+		defer o.ledger.close()
+		defer o.reads.Close()
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
@@ -241,13 +254,13 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 		}
 		o.reads.Forget(c.Key, o.state(c.New))
 		if o.wants(c.Key, c.New) == source.IsPartial(c.New) {
-			o.look(c.Key)
+			o.change(c.Key)
 		}
 	}
 }
 
-// look has settle look at a key.
-func (o *OnDemand[T]) look(key Key) {
+// change has settle look at a key.
+func (o *OnDemand[T]) change(key Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.changed[key] = struct{}{}
@@ -263,7 +276,16 @@ const (
 	settleReads    = 8
 )
 
-// settle gives stored objects the form that they are to have, until ctx ends.
+var errSettle = fmt.Errorf("no answer within %v", settleTimeout)
+
+// settled is how the read of an object ended.
+type settled struct {
+	key Key
+	err error
+}
+
+// settle gives stored objects the form that they are to have, until ctx ends. It alone
+// changes their forms; reads run beside it.
 func (o *OnDemand[T]) settle(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -273,112 +295,137 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 	retry := settleRetry
 	again := time.NewTimer(0)
 	defer again.Stop()
-	// failed are keys that could not be read; only the timer has them tried again.
-	failed := map[Key]struct{}{}
+	ended := make(chan settled)
+	// looked are keys to look at, reading those that are being read, and failed those that
+	// could not be, which only the timer has read again.
+	looked, reading, failed := map[Key]struct{}{}, map[Key]struct{}{}, map[Key]struct{}{}
 	for {
-		tried := true
 		select {
 		case <-ctx.Done():
+			for range reading {
+				<-ended
+			}
 			return
 		case <-o.wake:
-			tried = false
+			o.takeChanged(looked)
 		case <-again.C:
-		}
-		keys := o.takeChanged()
-		if tried {
-			keys = slices.AppendSeq(keys, maps.Keys(failed))
+			maps.Copy(looked, failed)
 			clear(failed)
-		}
-		// Those that are looked at first may leave others without room.
-		before := len(failed)
-		o.settleAll(ctx, keys, failed)
-		o.settleAll(ctx, append(o.ledger.excess(o.holds), o.ledger.fits()...), failed)
-		switch {
-		case len(failed) == 0:
-			retry = settleRetry
-		case len(failed) > before:
-			again.Reset(retry)
-			retry = min(2*retry, settleRetryMax)
-		}
-	}
-}
-
-// settleAll looks at the keys that have not failed, and adds those that could not be read.
-func (o *OnDemand[T]) settleAll(ctx context.Context, keys []Key, failed map[Key]struct{}) {
-	keys = slices.DeleteFunc(keys, func(key Key) bool { _, is := failed[key]; return is })
-	var reading sync.WaitGroup
-	slots := make(chan struct{}, settleReads)
-	var mu sync.Mutex // of failed
-	for _, key := range keys {
-		slots <- struct{}{}
-		reading.Go(func() {
-			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, errSettle)
-			defer cancel()
-			if err := o.settleKey(ctx, key); err != nil && !errors.Is(err, context.Canceled) {
-				o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", key, err)))
-				mu.Lock()
-				defer mu.Unlock()
-				failed[key] = struct{}{}
+		case end := <-ended:
+			delete(reading, end.key)
+			switch {
+			case end.err == nil:
+				retry = settleRetry
+			case ctx.Err() == nil:
+				o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", end.key, end.err)))
+				if len(failed) == 0 {
+					again.Reset(retry)
+					retry = min(2*retry, settleRetryMax)
+				}
+				failed[end.key] = struct{}{}
 			}
-		})
+		}
+		o.makeRoom()
+		for _, key := range o.ledger.fits(reading) {
+			looked[key] = struct{}{}
+		}
+		for key := range looked {
+			_, now := reading[key]
+			if _, later := failed[key]; later {
+				delete(looked, key)
+			}
+			if _, is := looked[key]; !is || now {
+				continue
+			}
+			obj, reads := o.look(key)
+			if reads && len(reading) == settleReads {
+				continue
+			}
+			if delete(looked, key); reads {
+				reading[key] = struct{}{}
+				go func() { ended <- settled{key, o.readWhole(ctx, key, obj)} }()
+			}
+		}
 	}
-	reading.Wait()
 }
 
-var errSettle = fmt.Errorf("no answer within %v", settleTimeout)
+// makeRoom makes objects metadata that need not be whole, as long as more is taken of the
+// Budget than there is.
+func (o *OnDemand[T]) makeRoom() {
+	for _, key := range o.ledger.excess() {
+		if obj, ok := o.store.Get(key); ok && !o.holds(key) && !source.IsPartial(obj) {
+			o.ledger.leave(key)
+			o.makePartial(key, obj)
+			o.ledger.leave(Key{})
+		}
+		if o.ledger.budget.Has(0) {
+			return
+		}
+	}
+}
 
-func (o *OnDemand[T]) takeChanged() (keys []Key) {
+// takeChanged moves the keys of changed to others.
+func (o *OnDemand[T]) takeChanged(to map[Key]struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for key := range o.changed {
-		keys = append(keys, key)
-	}
+	maps.Copy(to, o.changed)
 	clear(o.changed)
-	return keys
 }
 
-// settleKey gives the stored object of a key the form that it is to have. If it has changed
-// meanwhile, that is for handle.
-func (o *OnDemand[T]) settleKey(ctx context.Context, key Key) error {
+// look makes the stored object of a key metadata if it is not to be whole any more, and
+// reports whether it is to be, and has to be read for that.
+func (o *OnDemand[T]) look(key Key) (obj T, reads bool) {
 	obj, ok := o.store.Get(key)
 	if !ok {
-		return nil
+		return obj, false
 	}
-	if wanted := o.wants(key, obj); wanted != source.IsPartial(obj) {
-		return nil
-	} else if !wanted {
-		reduced, err := o.reduce(obj)
-		if err != nil || !source.IsPartial(reduced.(T)) {
-			return err // if it is whole, somebody else's option says so
-		}
-		if o.substitute(key, obj, reduced.(T)) {
-			o.ledger.reduced(key)
-		}
-		return nil
+	wanted := o.wants(key, obj)
+	if !wanted && !source.IsPartial(obj) {
+		o.makePartial(key, obj)
 	}
+	return obj, wanted && source.IsPartial(obj)
+}
+
+// makePartial stores a whole object's metadata in its place.
+func (o *OnDemand[T]) makePartial(key Key, obj T) {
+	reduced, err := o.reduce(obj)
+	switch {
+	case err != nil:
+		o.opts.OnError(o.named(fmt.Errorf("%s: %w", key, err)))
+	case source.IsPartial(reduced.(T)): // or somebody else's option says that it is whole
+		o.substitute(key, obj, reduced.(T), 0)
+	}
+}
+
+// readWhole reads a stored object, and stores it in its place. If that has changed meanwhile,
+// it is for handle.
+func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, errSettle)
+	defer cancel()
 	whole, err := o.reads.Get(ctx, key, o.state(obj))
 	switch {
 	case apierrors.IsNotFound(err):
-		// The watch will tell; until then it takes no room from others.
-		o.ledger.partial(key, 0)
-		o.signal()
+		o.ledger.forget(key) // the watch will tell; until then it takes no room from others
 		return nil
 	case err != nil:
 		return err
-	case !o.ledger.whole(key, cmp.Or(o.ledger.wanted(key), footprint.One(whole)), o.holds(key)):
-		o.signal() // another informer was faster, and may have left room for a smaller one
-		return nil
+	case o.state(whole) != o.state(obj):
+		return nil // the next version is on its way
 	}
-	if o.state(whole) != o.state(obj) || !o.substitute(key, obj, whole) {
-		o.ledger.partial(key, 0) // the next version is on its way
+	size, ok := o.ledger.take(key, whole, o.holds(key))
+	if ok && !o.substitute(key, obj, whole, size) && o.ledger.budget != nil {
+		o.ledger.budget.Give(size)
 	}
-	return nil
+	return nil // without room, another informer was faster
 }
 
-// substitute stores another form of a stored object, unless that has changed.
-func (o *OnDemand[T]) substitute(key Key, held, obj T) bool {
-	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj)
+// substitute stores another form of a stored object, unless that has changed: a whole one,
+// whose size has been taken of the Budget, or metadata.
+func (o *OnDemand[T]) substitute(key Key, held, obj T, size int64) bool {
+	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj, func() {
+		whole := !source.IsPartial(obj)
+		o.ledger.became(key, size, whole, !whole && o.chosen(obj))
+	})
 	for _, err := range store.Errors(err) {
 		o.opts.OnError(err)
 	}

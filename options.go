@@ -17,6 +17,9 @@ import (
 // Options of an Informer. The zero value works for every T that is
 // a Kubernetes object (implements metav1.Object).
 type Options[T any] struct {
+	// stepped is sink.Options.Stepped.
+	stepped func(changes []store.Change[T], list bool)
+
 	// Name is used in errors and status; the source's description if empty.
 	Name string
 	// KeyFunc reads an object's key: namespace and name if nil. It must agree with the

@@ -223,6 +223,7 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 		RemoveUndecodable: i.opts.RemoveUndecodable,
 		Report:            i.opts.OnError,
 		Synced:            func() { p.listed(one) },
+		Stepped:           i.opts.stepped,
 		Live:              p.live.Load,
 		Several:           p.several.Load,
 	})

@@ -1,7 +1,10 @@
 // Package budget bounds the memory of objects that several informers hold.
 package budget
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Budget is a number of bytes that may be taken. It is safe for concurrent use.
 type Budget struct {
@@ -10,61 +13,73 @@ type Budget struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 
-	used  int64
-	spare []Spare
-	room  []func()
+	used    int64
+	members []*Member
 }
 
-// Spare has bytes of a Budget that others may need more.
-type Spare interface {
-	// Bytes returns how many there are, and is called under the Budget's mutex too.
-	Bytes() int64
-	// Evict gives up about n bytes, or as many as there are, and returns how many. It is
-	// called under the Budget's mutex.
-	Evict(n int64) int64
+// Member is somebody who takes bytes of a Budget. Its functions are called under the
+// Budget's mutex.
+type Member struct {
+	// Spare returns how many bytes the member could do without, and Evict gives up about n
+	// of them, or as many as there are, and returns how many.
+	Spare func() int64
+	Evict func(n int64) int64
+	// Changed is called when bytes were returned, or when more are taken than there are.
+	Changed func()
 }
 
 // New returns a Budget of which nothing is used.
 func New(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Add has a Spare give up what it has before Take fails.
-func (b *Budget) Add(s Spare) {
+// Join adds a member until Leave removes it, which first has to give what it took.
+func (b *Budget) Join(m *Member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spare = append(b.spare, s)
+	b.members = append(b.members, m)
 }
 
-// Take takes n bytes, and reports whether there were as many. If it must, it takes them even
-// if not.
+// Leave removes a member.
+func (b *Budget) Leave(m *Member) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.members = slices.DeleteFunc(b.members, func(other *Member) bool { return other == m })
+}
+
+// Take takes n bytes, and reports whether there were as many, with those that members could
+// do without. If it must, it takes them even if not.
 func (b *Budget) Take(n int64, must bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.spare {
+	for _, m := range b.members {
 		if over := b.used + n - b.limit; over > 0 {
-			b.used -= s.Evict(over)
+			b.used -= m.Evict(over)
 		}
 	}
-	if b.used+n > b.limit && !must {
+	over := b.used+n > b.limit
+	if over && !must {
 		return false
 	}
 	b.used += n
+	if over {
+		b.changedLocked()
+	}
 	return true
-}
-
-// OnRoom has room called, under the Budget's mutex, whenever bytes are returned.
-func (b *Budget) OnRoom(room func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.room = append(b.room, room)
 }
 
 // Give returns n bytes.
 func (b *Budget) Give(n int64) {
+	if n == 0 {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	for _, room := range b.room {
-		room()
+	b.changedLocked()
+}
+
+func (b *Budget) changedLocked() {
+	for _, m := range b.members {
+		m.Changed()
 	}
 }
 
@@ -72,8 +87,8 @@ func (b *Budget) Give(n int64) {
 func (b *Budget) Has(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.spare {
-		n -= s.Bytes()
+	for _, m := range b.members {
+		n -= m.Spare()
 	}
 	return b.used+n <= b.limit
 }

@@ -4,12 +4,16 @@ package readthrough
 import (
 	"container/list"
 	"context"
+	"errors"
+	"math"
+	"runtime/debug"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/engine/budget"
 	"github.com/kinglet-go/kinglet/internal/wire/footprint"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -58,9 +62,10 @@ type Cache[T any] struct {
 
 	kept map[store.Key]*list.Element
 	// used has an *entry for each kept object, the most recently used first.
-	used  list.List
-	stats Stats
-	reads map[wanted]*reading[T]
+	used   list.List
+	stats  Stats
+	reads  map[wanted]*reading[T]
+	closed bool
 }
 
 // Stats are a Cache's. Hits and Misses count calls of Get: those that returned an object at
@@ -95,11 +100,15 @@ type reading[T any] struct {
 
 // New returns an empty Cache.
 func New[T any](opts Options[T]) *Cache[T] {
-	c := &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
-	if opts.Budget != nil {
-		opts.Budget.Add(c)
-	}
-	return c
+	return &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+}
+
+// Close forgets all objects, and keeps none from now on.
+func (c *Cache[T]) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.give(c.Evict(math.MaxInt64))
 }
 
 // Get returns the object that is kept in a state, or a later one. If there is none, Get waits until it has been
@@ -140,14 +149,27 @@ func (c *Cache[T]) beginLocked(ctx context.Context, want wanted) *reading[T] {
 	c.reads[want] = r
 	go func() {
 		defer cancel()
-		r.object, r.err = c.opts.Read(ctx, want.key, want.at)
-		if r.err == nil {
+		defer close(r.done)
+		defer c.over(want, r)
+		if r.object, r.err = c.read(ctx, want); r.err == nil {
 			c.keep(want.key, r.object)
 		}
-		c.over(want, r)
-		close(r.done)
 	}()
 	return r
+}
+
+// errExit is the error of a Read that ended its goroutine.
+var errExit = errors.New("the read ended its goroutine")
+
+// read calls Read, which calls code of others.
+func (c *Cache[T]) read(ctx context.Context, want wanted) (obj T, err error) {
+	err = errExit
+	defer func() {
+		if v := recover(); v != nil {
+			err = &official.PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return c.opts.Read(ctx, want.key, want.at)
 }
 
 // over makes the next call for what was wanted begin another read.
@@ -177,6 +199,11 @@ func (c *Cache[T]) keep(key store.Key, obj T) {
 		return
 	}
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		c.give(bytes)
+		return
+	}
 	freed := c.forgetLocked(key)
 	for c.stats.Bytes+bytes > c.opts.Bytes {
 		freed += c.forgetLocked(c.oldestLocked())
@@ -198,10 +225,11 @@ func (c *Cache[T]) give(bytes int64) {
 	}
 }
 
-// Bytes implements budget.Spare.
+// Bytes returns how many the kept objects take.
 func (c *Cache[T]) Bytes() int64 { return c.Stats().Bytes }
 
-// Evict implements budget.Spare.
+// Evict forgets objects of about n bytes, or all if they take less, and returns how many bytes
+// these took. The caller returns them to the Budget.
 func (c *Cache[T]) Evict(n int64) (freed int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,6 +40,9 @@ type Options[T any] struct {
 	// Synced is called once, when the first list is published. It calls Hub.Synced once
 	// every sink of the hub has published one.
 	Synced func()
+	// Stepped is called under the hub's lock after each step that may have changed the store:
+	// with the changes, or after a list, whose changes are not always known. May be nil.
+	Stepped func(changes []store.Change[T], list bool)
 	// Live reports, under the hub's lock, whether handlers have begun.
 	Live func() bool
 	// Several reports whether the hub has had several sinks, each with a scope of its
@@ -125,11 +128,18 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 		}
 		w.changes = s.legal(changes)
 		s.opts.Own.Reached(scope.ID, version, w.changes)
+		s.stepped(w.changes, false)
 		return w.changes, s.hubVersion(version)
 	})
 	s.opts.Detector.Settled()
 	s.reportFailures()
 	w.empty()
+}
+
+func (s *Sink[T]) stepped(changes []store.Change[T], list bool) {
+	if s.opts.Stepped != nil {
+		s.opts.Stepped(changes, list)
+	}
 }
 
 // operations appends the operations of events to w.ops, and quarantines versions that
@@ -171,9 +181,9 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 }
 
 // Substitute stores another form of an object, unless the store no longer holds that. Handlers
-// receive it as an update. It may be called from any goroutine. The errors are those of
-// indexes.
-func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T) (done bool, err error) {
+// receive it as an update. stored is called then, under the hub's lock. Substitute may be
+// called from any goroutine. The errors are those of indexes.
+func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T, stored func()) (done bool, err error) {
 	s.opts.Detector.Entering(key, obj)
 	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
 		if now, ok := s.opts.Store.Get(key); !ok || any(now) != any(held) {
@@ -182,7 +192,9 @@ func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T) (don
 		// The collection stays where it is.
 		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Store.ResourceVersion(scope.ID)}
 		changes, err = s.opts.Store.Apply(store.Batch[T]{Scope: scope, Ops: []store.Op[T]{op}, Reason: store.Live, Reported: true}, nil)
-		done = len(changes) > 0
+		if done = len(changes) > 0; done {
+			stored()
+		}
 		return changes, ""
 	})
 	s.opts.Detector.Settled()
@@ -291,6 +303,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 			s.epoch.Add(1)
 		}
 		s.failures = append(s.failures, s.opts.Own.Replaced(scope.ID, version, changes, epoch)...)
+		s.stepped(nil, true)
 		return changes, s.hubVersion(version)
 	})
 	s.afresh.Store(nil)
@@ -347,6 +360,7 @@ func (s *Sink[T]) Leave(scope store.Scope) {
 		s.failed(s.opts.Store.ReplaceSeq(batch, none, func(c store.Change[T]) { changes = append(changes, c) }))
 		s.opts.Store.SetResourceVersion(scope.ID, "")
 		s.failures = append(s.failures, s.opts.Own.Leave(scope.ID)...)
+		s.stepped(nil, true)
 		return changes, ""
 	})
 	s.opts.Detector.Settled()

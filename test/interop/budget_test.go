@@ -1,0 +1,270 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// budgeted returns an informer that shares a budget, over objects of 10 kB. It does not run.
+func budgeted(t *testing.T, budget *kinglet.Budget, whole bool, names ...string) *demand[*corev1.ConfigMap] {
+	opts := kinglet.OnDemandOptions[*corev1.ConfigMap]{Budget: budget}
+	if whole {
+		opts.Whole = everything
+	}
+	d := newDemand(t, fromConfig[*corev1.ConfigMap], opts)
+	for _, name := range names {
+		must(d.storage.Create(large(name, 10_000)))
+	}
+	return d
+}
+
+// counted returns how many objects are whole, and how many metadata.
+func (d *demand[T]) counted() (whole, partial int) {
+	for obj := range d.Store().All() {
+		if source.IsPartial(obj) {
+			partial++
+		} else {
+			whole++
+		}
+	}
+	return whole, partial
+}
+
+func quiet() {
+	time.Sleep(5 * time.Minute)
+	synctest.Wait()
+}
+
+// Whatever happens to two informers that share a Budget, it counts what their stores hold,
+// and once all is quiet what is held is whole, and so is what fits.
+func TestABudgetCountsWhatTheStoresHold(t *testing.T) {
+	for seed := range uint64(40) {
+		synctest.Test(t, func(t *testing.T) {
+			const limit = 60_000
+			rnd := rand.New(rand.NewPCG(seed, 3))
+			budget := kinglet.NewBudget(limit)
+			opts := kinglet.OnDemandOptions[*corev1.ConfigMap]{
+				Budget: budget, Bytes: 30_000,
+				Whole: func(_ kinglet.Key, l map[string]string, _ []metav1.OwnerReference) bool { return l["whole"] != "no" },
+			}
+			opts.PageSize, opts.DisableWatchList = 3, seed%2 == 0
+			name := func(i int) string { return fmt.Sprint("n", i) }
+			obj := func(i int) *corev1.ConfigMap {
+				c := large(name(i), rnd.IntN(20_000))
+				c.Labels = map[string]string{"whole": []string{"yes", "yes", "no"}[rnd.IntN(3)]}
+				return c
+			}
+			informers := []*demand[*corev1.ConfigMap]{newDemand(t, fromConfig[*corev1.ConfigMap], opts), newDemand(t, fromConfig[*corev1.ConfigMap], opts)}
+			held := []map[string]bool{{}, {}}
+			for _, d := range informers {
+				for i := range 6 {
+					must(d.storage.Create(obj(i)))
+				}
+				d.run()
+			}
+			for step := range 60 {
+				n, i := rnd.IntN(2), rnd.IntN(8)
+				switch d := informers[n]; rnd.IntN(9) {
+				case 0:
+					_, _ = d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name(i)}, nil) // if there is one
+				case 1:
+					if len(held[n]) < 2 {
+						d.Hold(mapKey(name(i)))
+						held[n][name(i)] = true
+					}
+				case 2:
+					d.Release(mapKey(name(i)))
+					delete(held[n], name(i))
+				case 3:
+					_, _ = d.Get(t.Context(), mapKey(name(i))) // if there is one
+				case 4:
+					if rnd.IntN(2) == 0 {
+						d.storage.Compact(d.storage.Revision())
+					}
+					d.server.Disconnect()
+				default:
+					must(d.storage.Put(obj(i)))
+				}
+				if rnd.IntN(3) > 0 {
+					continue
+				}
+				quiet()
+				failed := func(format string, args ...any) {
+					t.Errorf("-seed %d, step %d: %s", seed, step, fmt.Sprintf(format, args...))
+				}
+				used, _ := budget.Used()
+				var whole, kept int64
+				var free []string // whole, and not held
+				for n, d := range informers {
+					b := d.Status().Budget
+					whole += b.Whole
+					kept += d.OnDemandStats().Bytes
+					short := 0
+					for o := range d.Store().All() {
+						wants := held[n][o.Name] || o.Labels["whole"] != "no"
+						switch is := !source.IsPartial(o); {
+						case is && !wants:
+							failed("%s is whole", o.Name)
+						case is && !held[n][o.Name]:
+							free = append(free, o.Name)
+						case !is && held[n][o.Name]:
+							failed("%s is held, and metadata", o.Name)
+						case !is && wants:
+							short++
+							all, _ := d.storage.List(corev1.Resource("configmaps"))
+							for _, x := range all {
+								if c := x.(*corev1.ConfigMap); c.Name == o.Name && used-kept+int64(len(c.Data["data"]))+1000 < limit {
+									failed("%s is metadata, and its %d bytes fit: %d are used, %d of them spare", o.Name, len(c.Data["data"]), used, kept)
+								}
+							}
+						}
+					}
+					if b.Short != short {
+						failed("%d objects are short, and the status says %d", short, b.Short)
+					}
+				}
+				if used != whole+kept {
+					failed("%d are used: %d by whole objects, %d by what was read", used, whole, kept)
+				}
+				if used > limit && len(free) > 0 {
+					failed("%d are used, and %v are whole", used, free)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatOneInformerHoldsMakesRoomInAnother(t *testing.T) {
+	names := []string{"b1", "b2", "b3", "b4", "b5"}
+	for when, hold := range map[string]func(d *demand[*corev1.ConfigMap], keys ...kinglet.Key){
+		"before Run": func(d *demand[*corev1.ConfigMap], keys ...kinglet.Key) { d.Hold(keys...); d.run() },
+		"after it":   func(d *demand[*corev1.ConfigMap], keys ...kinglet.Key) { d.run(); d.Hold(keys...) },
+		"and grows": func(d *demand[*corev1.ConfigMap], keys ...kinglet.Key) {
+			d.Hold(keys[0])
+			d.run()
+			must(d.storage.Update(large("b1", 50_000)))
+		},
+	} {
+		t.Run(when, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				budget := kinglet.NewBudget(100_000)
+				a := budgeted(t, budget, true, "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
+				b := budgeted(t, budget, false, names...)
+				a.run()
+				var keys []kinglet.Key
+				for _, name := range names {
+					keys = append(keys, mapKey(name))
+				}
+				hold(b, keys...)
+				quiet()
+				if used, limit := budget.Used(); used > limit || used < limit-12_000 {
+					t.Errorf("%d of %d are used", used, limit)
+				}
+			})
+		})
+	}
+}
+
+func TestAnInformerThatHasStoppedTakesNothingOfItsBudget(t *testing.T) {
+	budget, collected := kinglet.NewBudget(100_000), make(chan struct{}, 8)
+	synctest.Test(t, func(t *testing.T) {
+		a := budgeted(t, budget, true, "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx) }()
+		synctest.Wait()
+		for obj := range a.Store().All() {
+			runtime.AddCleanup(obj, func(c chan struct{}) { c <- struct{}{} }, collected)
+		}
+		b := budgeted(t, budget, true, "b1", "b2", "b3", "b4", "b5")
+		b.run()
+		cancel()
+		<-ended
+		quiet()
+		if whole, partial := b.counted(); partial > 0 || whole != 5 {
+			t.Errorf("%d objects are whole and %d metadata, though nobody else needs room", whole, partial)
+		}
+	})
+	if used, _ := budget.Used(); used != 0 {
+		t.Errorf("%d are used by nobody", used)
+	}
+	for range 100 {
+		runtime.GC()
+		if len(collected) > 0 {
+			return
+		}
+	}
+	t.Error("the objects of an informer that has stopped are kept by its Budget")
+}
+
+func TestAnEventDuringTheReadOfAHeldObjectCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{Budget: kinglet.NewBudget(100_000), Bytes: 1}, "a")
+		must(d.storage.Create(large("k", 50_000)))
+		d.run()
+		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Second})
+		d.Hold(mapKey("k"))
+		time.Sleep(5 * time.Second)
+		must(d.storage.Update(large("k", 60_000)))
+		quiet()
+		if obj, _ := d.Store().Get(mapKey("k")); source.IsPartial(obj) || d.Status().Budget.Whole < 60_000 {
+			t.Errorf("whole: %v; %+v", !source.IsPartial(obj), d.Status().Budget)
+		}
+	})
+}
+
+func TestWhatIsShortIsMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(100_000)})
+		for i := range 40 {
+			must(d.storage.Create(large(fmt.Sprint("small", i), 1_000)))
+		}
+		must(d.storage.Create(large("large", 40_000)))
+		d.run()
+		must(d.storage.Create(large("held", 45_000)))
+		d.Hold(mapKey("held"))
+		quiet()
+		if _, partial := d.counted(); partial == 0 || d.Status().Budget.Short != partial {
+			t.Errorf("%d objects are metadata; %+v", partial, d.Status().Budget)
+		}
+		must(d.storage.Create(large("more", 25_000)))
+		quiet()
+		bytes := 0
+		for obj := range d.Store().All() {
+			bytes += len(obj.Data["data"])
+		}
+		if bytes > 100_000 {
+			t.Errorf("%d bytes are whole", bytes)
+		}
+	})
+}
+
+func TestAReadThatHangsDelaysNoOtherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a", "b")
+		d.only = "a"
+		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Hour})
+		d.run()
+		d.Hold(mapKey("a"))
+		time.Sleep(time.Second)
+		d.Hold(mapKey("b"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if obj, _ := d.Store().Get(mapKey("b")); source.IsPartial(obj) {
+			t.Error("another key is not whole after a second")
+		}
+	})
+}
