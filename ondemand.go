@@ -44,7 +44,7 @@ type OnDemandOptions[T metav1.Object] struct {
 // found an object there, and those that waited for the server.
 type OnDemandStats = readthrough.Stats
 
-// OnDemand is an informer that holds the metadata of all objects, and of the others only
+// OnDemand is an informer that holds the metadata of all objects, without annotations, and
 // those whole that are held: see Hold. Get reads any other whole from the server. Store,
 // Snapshot, indexes and handlers have what is held; source.IsPartial tells an object that is
 // not whole, and a server refuses it if it is written back.

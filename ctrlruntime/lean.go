@@ -93,6 +93,9 @@ func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
 		return
 	}
 	scope.Keep, scope.Drop = l.Keep, append(scope.Drop, l.Drop...)
+	if l.hides() {
+		scope.Keep = []string{"metadata"} // which informers of metadata show
+	}
 	if selector := l.Whole; selector != nil {
 		scope.Whole = func(_ kinglet.Key, set map[string]string, _ []metav1.OwnerReference) bool {
 			return selector.Matches(labels.Set(set))

@@ -71,7 +71,8 @@ type Options struct {
 	// Patch it, or get it live.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
-	// and owners; Keep is "metadata" then if it is empty. It is called with every version
+	// and owners. If Keep is empty, the others have what every object needs, and
+	// "metadata.creationTimestamp". It is called with every version
 	// of an object, before anything else of it is decoded, from any number of goroutines
 	// at once. It must depend on its arguments alone and not change them. If it panics,
 	// the object becomes an item with the *PanicError.

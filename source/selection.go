@@ -26,7 +26,8 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 	keep := opts.Keep
 	if s.whole = opts.Whole; s.whole != nil {
 		if len(keep) == 0 {
-			keep = []string{"metadata"}
+			// Without annotations, so that a server refuses what is written back.
+			keep = []string{"metadata.creationTimestamp"}
 		}
 		if s.less, err = gotype.DropsOf(elem, nil, opts.Drop); err != nil {
 			return s, err

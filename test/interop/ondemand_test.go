@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -757,4 +758,28 @@ func TestGetDoesNotGoBack(t *testing.T) {
 		synctest.Wait()
 		d.expect("a", "2", 0)
 	})
+}
+
+func TestAServerRefusesWhatIsNotWhole(t *testing.T) {
+	for name, annotations := range map[string]map[string]string{"without annotations": nil, "with annotations": {"a": "b"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{})
+				precious := configMap("a", "precious")
+				precious.Annotations = annotations
+				must(d.storage.Create(precious))
+				d.run()
+				obj, _ := d.Store().Get(mapKey("a"))
+				changed := obj.DeepCopy()
+				changed.Labels = map[string]string{"changed": "yes"}
+				client := kubernetes.NewForConfigOrDie(d.server.Config())
+				if _, err := client.CoreV1().ConfigMaps("ns").Update(t.Context(), changed, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "not whole") {
+					t.Errorf("Update: %v", err)
+				}
+				if whole, err := d.Get(t.Context(), mapKey("a")); err != nil || dataOf(whole) != "precious" || !maps.Equal(whole.Annotations, annotations) {
+					t.Errorf("Get: %v, %v", whole, err)
+				}
+			})
+		})
+	}
 }

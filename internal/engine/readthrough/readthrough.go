@@ -145,7 +145,7 @@ func (c *Cache[T]) Get(ctx context.Context, key store.Key, at State) (T, error) 
 // beginLocked begins to read.
 func (c *Cache[T]) beginLocked(ctx context.Context, want wanted) *reading[T] {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reading[T]{cancel: cancel, done: make(chan struct{})}
+	r := &reading[T]{cancel: cancel, done: make(chan struct{}), err: errExit}
 	c.reads[want] = r
 	go func() {
 		defer cancel()
@@ -163,7 +163,6 @@ var errExit = errors.New("the read ended its goroutine")
 
 // read calls Read, which calls code of others.
 func (c *Cache[T]) read(ctx context.Context, want wanted) (obj T, err error) {
-	err = errExit
 	defer func() {
 		if v := recover(); v != nil {
 			err = &official.PanicError{Value: v, Stack: debug.Stack()}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,33 @@ func TestAnObjectWithoutAVersionIsNotKept(t *testing.T) {
 	}
 	if w.reads != 2 {
 		t.Errorf("read %d times", w.reads)
+	}
+}
+
+func TestAReadThatPanicsOrEndsItsGoroutineIsAnError(t *testing.T) {
+	for end, want := range map[string]struct {
+		do   func()
+		says string
+	}{"panic": {func() { panic("a bug") }, "panic: a bug"}, "exit": {runtime.Goexit, errExit.Error()}} {
+		bad := true
+		c := New(Options[*corev1.ConfigMap]{
+			Bytes: 1000,
+			Read: func(context.Context, store.Key, State) (*corev1.ConfigMap, error) {
+				if bad {
+					want.do()
+				}
+				return &corev1.ConfigMap{}, nil
+			},
+			Exists: func(store.Key, State) bool { return true },
+			State:  func(*corev1.ConfigMap) State { return State{} },
+		})
+		if _, err := c.Get(t.Context(), store.Key{Name: "a"}, State{}); err == nil || !strings.Contains(err.Error(), want.says) {
+			t.Errorf("%s: %v", end, err)
+		}
+		bad = false
+		if _, err := c.Get(t.Context(), store.Key{Name: "a"}, State{}); err != nil {
+			t.Errorf("after a %s: %v", end, err)
+		}
 	}
 }
 
