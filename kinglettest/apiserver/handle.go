@@ -30,10 +30,14 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	accept := r.Header.Get("Accept")
-	c, err := s.parse(r)
-	if err == nil && !s.authorized(r) {
-		err = apierrors.NewUnauthorized("Unauthorized")
+	if !s.authorized(r) {
+		s.answerError(ctx, w, statusForm(accept), &Fault{}, apierrors.NewUnauthorized("Unauthorized"))
+		return
 	}
+	if s.discover(ctx, w, r) {
+		return
+	}
+	c, err := s.parse(r)
 	if err != nil {
 		s.answerError(ctx, w, statusForm(accept), &Fault{}, err)
 		return
