@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -217,6 +218,8 @@ type demand struct {
 	*readthrough.Cache[client.Object]
 	informer *kinglet.Informer[any]
 	handler  kinglet.Registration
+	// changes counts those of the namespaces' settings, each once it applies to reads.
+	changes atomic.Uint64
 }
 
 // onDemand returns the demand of a kind; nil if it keeps nothing.
@@ -233,7 +236,8 @@ func (c *Cache) onDemand(k *kind) (*demand, error) {
 		State: func(obj client.Object) readthrough.State { return d.stateOf(obj) },
 		Exists: func(key kinglet.Key, state readthrough.State) bool {
 			held, ok := d.informer.Store().Get(key)
-			return ok && d.stateOf(held).UID == state.UID
+			now := d.stateOf(held)
+			return ok && now.UID == state.UID && now.Epoch == state.Epoch
 		},
 	})
 	var err error
@@ -258,7 +262,8 @@ func (d *demand) stateOf(obj any) readthrough.State {
 	if err != nil {
 		return readthrough.State{}
 	}
-	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch}
+	// Neither part ever decreases, so the sum changes with each.
+	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch + d.changes.Load()}
 }
 
 // getLive gets an object of which only metadata is held.

@@ -113,6 +113,66 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 	}
 }
 
+// What a Transform of before has made is not kept, whenever its read began and ended.
+func TestAReadOnDemandThatANewTransformOvertakesIsNotKept(t *testing.T) {
+	for name, change := range map[string]time.Duration{"before the read": 0, "during the read": 5 * time.Second, "after the read": 15 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				storage := apiserver.NewStorage(apiserver.ConfigMaps)
+				w := &world{t: t, requests: map[string]int{}, storage: storage}
+				w.server = apiserver.New(storage, apiserver.Options{Inject: func(r *apiserver.Request) *apiserver.Fault {
+					if r.Verb == "get" {
+						return &apiserver.Fault{Delay: 10 * time.Second}
+					}
+					return nil
+				}})
+				defer w.server.Close()
+				w.create(configMap("ns", "a", nil))
+				made := func(by string) map[string]cache.Config {
+					return map[string]cache.Config{"ns": {Transform: func(obj any) (any, error) {
+						obj.(client.Object).SetAnnotations(map[string]string{"made by": by})
+						return obj, nil
+					}}}
+				}
+				opts := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: labels.Nothing(), OnDemand: 1 << 20}}}
+				c, end := w.run(opts.NewCache, cache.Options{DefaultNamespaces: made("the first")})
+				defer end()
+				if _, err := c.GetInformer(context.Background(), &corev1.ConfigMap{}); err != nil {
+					t.Fatal(err)
+				}
+				get := func() string {
+					var cm corev1.ConfigMap
+					if err := c.Get(context.Background(), keyed("ns", "a"), &cm); err != nil {
+						t.Error(err)
+					}
+					return cm.Annotations["made by"]
+				}
+				first := make(chan string)
+				if change > 0 {
+					go func() { first <- get() }()
+					time.Sleep(change)
+				} else {
+					close(first)
+				}
+				if change > 10*time.Second {
+					<-first
+				}
+				if err := ctrlruntime.SetNamespaces(context.Background(), c, &corev1.ConfigMap{}, made("the second")); err != nil {
+					t.Fatal(err)
+				}
+				if change == 5*time.Second {
+					go get() // it does not share the first read
+					<-first
+				}
+				time.Sleep(time.Minute)
+				if by := get(); by != "the second" {
+					t.Errorf("%s has made what Get returns", by)
+				}
+			})
+		})
+	}
+}
+
 // The server has an object that the cache's selectors do not select any more, or another one
 // under its name: the watch is about to say so, and a Get that asks the server says it now.
 func TestWhatGetReadsFromTheServerIsSelected(t *testing.T) {
