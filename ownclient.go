@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/roundtrip"
 )
 
 // OwnWrites records with informers everything that is written through a client, so that
@@ -178,7 +180,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	w.sent = time.Now()
-	resp, err := t.next.RoundTrip(req)
+	resp, err := roundtrip.Do(t.next, req)
 	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return resp, err
 	}
@@ -242,7 +244,7 @@ func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, er
 		req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it
 		req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 		req.URL.RawQuery = url.Values{"limit": {"500"}, "continue": {next}}.Encode()
-		resp, err := t.next.RoundTrip(req)
+		resp, err := roundtrip.Do(t.next, req)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -153,19 +154,22 @@ func (c *recordingClient) refuse(verb string, obj client.Object) error {
 }
 
 // patched makes a patch with an object, or with the body of a subresource. It has the mark if
-// it would write the object back: an apply of it, or its difference from a whole one. The
+// it would write the object back: an apply of it, or its difference from a whole one. If it
+// only removes the mark, which no server has, the program has replaced the annotations. The
 // server answers with a whole object, which is decoded into the object if there is no body.
 func (c *recordingClient) patched(obj client.Object, patch client.Patch, body client.Object, do func() error) error {
 	from := obj
 	if body != nil {
 		from = body
 	}
-	if data, err := patch.Data(from); err == nil && bytes.Contains(data, []byte(objectmeta.Partial)) {
+	data, err := patch.Data(from)
+	data = bytes.ReplaceAll(data, []byte(`"`+objectmeta.PartialAnnotation+`":null`), nil)
+	if err == nil && bytes.Contains(data, []byte(objectmeta.Partial)) {
 		if err := c.refuse("patch", from); err != nil {
 			return err
 		}
 	}
-	err := do()
+	err = do()
 	if err == nil && body == nil {
 		objectmeta.MarkWhole(obj)
 	}
@@ -220,6 +224,8 @@ type demand struct {
 	*readthrough.Cache[client.Object]
 	informer *kinglet.Informer[any]
 	handler  kinglet.Registration
+	// changes counts those of the namespaces' settings, each once it applies to reads.
+	changes atomic.Uint64
 }
 
 // onDemand returns the demand of a kind; nil if it keeps nothing.
@@ -236,7 +242,8 @@ func (c *Cache) onDemand(k *kind) (*demand, error) {
 		State: func(obj client.Object) readthrough.State { return d.stateOf(obj) },
 		Exists: func(key kinglet.Key, state readthrough.State) bool {
 			held, ok := d.informer.Store().Get(key)
-			return ok && d.stateOf(held).UID == state.UID
+			now := d.stateOf(held)
+			return ok && now.UID == state.UID && now.Epoch == state.Epoch
 		},
 	})
 	var err error
@@ -261,7 +268,8 @@ func (d *demand) stateOf(obj any) readthrough.State {
 	if err != nil {
 		return readthrough.State{}
 	}
-	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch}
+	// Neither part ever decreases, so the sum changes with each.
+	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch + d.changes.Load()}
 }
 
 // getLive gets an object of which only metadata is held.

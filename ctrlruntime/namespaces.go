@@ -92,7 +92,9 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	}
 	for _, k := range c.all() {
 		if k.gvk == gvk && k.demand != nil {
-			k.demand.Evict(math.MaxInt64) // a Transform has made it
+			// The Transform of before has made what is kept, and makes what is being read.
+			k.demand.changes.Add(1)
+			k.demand.Evict(math.MaxInt64)
 		}
 	}
 	return errors.Join(errs...)

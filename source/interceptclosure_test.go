@@ -308,6 +308,33 @@ func TestAnAnswerThatNoDecoderReadsIsTheClients(t *testing.T) {
 	}
 }
 
+// Stubs in unit tests return what only net/http's client can read.
+func TestAnAnswerWithoutABodyThroughAnInterceptorIsAnError(t *testing.T) {
+	json := http.Header{"Content-Type": {runtime.ContentTypeJSON}}
+	for name, resp := range map[string]*http.Response{
+		"no response":           nil,
+		"no body":               {StatusCode: 200, Header: json},
+		"no body, but a length": {StatusCode: 200, Header: json, ContentLength: 7},
+		"no body and no header": {StatusCode: 200},
+		"a refusal":             {StatusCode: 403},
+	} {
+		cfg := &rest.Config{Host: "http://server", Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			if resp == nil {
+				return nil, nil
+			}
+			each := *resp
+			return &each, nil
+		})}
+		src, _ := intercepted(podClosures(wrapped(cfg)))
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil {
+			t.Errorf("%s: listed %+v", name, got)
+		}
+		if got, _ := watchAll(t, src, WatchRequest[*corev1.Pod]{}); len(got.events) > 0 {
+			t.Errorf("%s: watched %+v", name, got)
+		}
+	}
+}
+
 func TestCompressionIsLeftToTheTransport(t *testing.T) {
 	body := protoBytes(podList("3", "a", "b"))
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {

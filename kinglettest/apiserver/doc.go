@@ -26,10 +26,11 @@
 // initial events; label and field selectors, also where an object comes into
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get, update and patch
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
-// validation of metadata and options; delete with preconditions and finalizers, deletes of
-// collections; Status objects with the reasons, codes and causes of the real one. Two tests
-// of package e2e compare the answers with those of a real control plane: to a script, and to
-// random requests.
+// validation of metadata, by each kind's rule for names, and options; delete with preconditions and finalizers, deletes of
+// collections, page by page; discovery and /version, so that clients need no RESTMapper of
+// their own; Status objects with the reasons, codes and causes of the real one. Tests of
+// package e2e compare the answers with those of a real control plane: to a script, to random
+// requests, to names of every kind, and to discovery.
 //
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.
@@ -40,9 +41,11 @@
 //   - authorization, and namespaces as objects: any namespace exists;
 //   - server-side apply: an apply is a merge, without managed fields and conflicts;
 //   - subresources other than status;
+//   - aggregated discovery, short names, categories, and OpenAPI; requests for discovery have
+//     no faults, and are not counted;
 //   - graceful deletion, propagation and Status answers: a delete is answered with the
 //     object, as that of a pod is;
-//   - creation by an update, which leases allow.
+//   - creation by an update, which leases and the kinds of RBAC allow.
 //
 // # Time
 //

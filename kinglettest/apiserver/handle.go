@@ -30,10 +30,14 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	accept := r.Header.Get("Accept")
-	c, err := s.parse(r)
-	if err == nil && !s.authorized(r) {
-		err = apierrors.NewUnauthorized("Unauthorized")
+	if !s.authorized(r) {
+		s.answerError(ctx, w, statusForm(accept), &Fault{}, apierrors.NewUnauthorized("Unauthorized"))
+		return
 	}
+	if s.discover(ctx, w, r) {
+		return
+	}
+	c, err := s.parse(r)
 	if err != nil {
 		s.answerError(ctx, w, statusForm(accept), &Fault{}, err)
 		return
@@ -84,7 +88,7 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 	case "delete":
 		obj, err = s.remove(r, c)
 	case "deletecollection":
-		obj, err = s.removeAll(r, c)
+		obj, err = s.removeAll(ctx, r, c)
 	}
 	if err != nil {
 		return err
@@ -100,15 +104,19 @@ func (s *Server) listObject(ctx context.Context, c *call) (runtime.Object, error
 	if err != nil {
 		return nil, err
 	}
-	items := p.items
 	if c.fault.Replace != nil {
-		for i, it := range items {
+		for i, it := range p.items {
 			if r := c.fault.Replace(it); r != nil {
-				items[i] = r
+				p.items[i] = r
 			}
 		}
 	}
-	return c.form.list(&c.resource, items, metav1.ListMeta{
+	return c.listOf(p)
+}
+
+// listOf returns a page in the form that was asked for.
+func (c *call) listOf(p *page) (runtime.Object, error) {
+	return c.form.list(&c.resource, p.items, metav1.ListMeta{
 		ResourceVersion: strconv.FormatInt(p.revision, 10), Continue: p.next, RemainingItemCount: p.left,
 	})
 }
@@ -161,23 +169,24 @@ func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 	return s.storage.remove(c.Resource, c.key(), opts.Preconditions, c.dry)
 }
 
-// removeAll deletes what a request selects, and returns what that was before.
-func (s *Server) removeAll(r *http.Request, c *call) (runtime.Object, error) {
-	if _, err := c.readDelete(r); err != nil {
+// removeAll lists what a request selects, deletes it one by one up to the first error, and
+// returns the list. Of a list with a limit that is one page: DeleteCollection in
+// k8s.io/apiserver/pkg/registry/generic/registry.
+func (s *Server) removeAll(ctx context.Context, r *http.Request, c *call) (runtime.Object, error) {
+	opts, err := c.readDelete(r)
+	if err != nil {
 		return nil, err
 	}
-	all, _ := s.storage.List(c.Resource)
-	var gone []runtime.Object
-	for _, obj := range all {
-		if !c.selects(obj) {
-			continue
-		}
-		if _, err := s.storage.remove(c.Resource, keyOf(obj), nil, c.dry); err != nil && !apierrors.IsNotFound(err) {
+	p, err := s.list(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range p.items {
+		if _, err := s.storage.remove(c.Resource, keyOf(obj), opts.Preconditions, c.dry); err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
-		gone = append(gone, obj)
 	}
-	return c.form.list(&c.resource, gone, metav1.ListMeta{})
+	return c.listOf(p)
 }
 
 // answer sends one object.

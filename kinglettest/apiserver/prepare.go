@@ -109,7 +109,7 @@ func (r *Resource) conditional() bool {
 func (c *call) intent() intent {
 	return intent{dry: c.dry, prepare: func(r *Resource, obj, old runtime.Object) error {
 		if old == nil {
-			return r.prepareCreate(obj)
+			return r.prepareCreate(obj, c.version)
 		}
 		return r.prepareUpdate(obj, old, c.status)
 	}}
@@ -117,13 +117,13 @@ func (c *call) intent() intent {
 
 // prepareCreate does what a server's strategy does before a create, as far as it is the same
 // for every kind.
-func (r *Resource) prepareCreate(obj runtime.Object) error {
+func (r *Resource) prepareCreate(obj runtime.Object, v Version) error {
 	m := metaOf(obj)
 	if r.hasStatus() && r.Kind != "Node" {
 		copyStatus(obj, r.newObject())
 	}
 	path := field.NewPath("metadata")
-	errs := validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, validation.NameIsDNSSubdomain, path)
+	errs := validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, r.nameRule(v), path)
 	return r.invalid(m, append(errs, r.unqualified(m, path)...))
 }
 

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -78,5 +79,18 @@ func TestTheLastStateOfAnObjectIsTheOneBeforeItsLastFinalizerWent(t *testing.T) 
 	last := history[len(history)-1]
 	if m := metaOf(last.Object); last.Type != watch.Deleted || m.GetLabels()["l"] != "before" || len(m.GetFinalizers()) != 1 || m.GetResourceVersion() == metaOf(marked).GetResourceVersion() {
 		t.Errorf("watches are told %s of %v", last.Type, m)
+	}
+}
+
+func TestKindsOfOneNameInTwoGroupsAreTwo(t *testing.T) {
+	s := NewStorage(resourceOf(corev1.SchemeGroupVersion, "Event"), resourceOf(eventsv1.SchemeGroupVersion, "Event"))
+	for i := range 10 { // each looks through a map
+		name := metav1.ObjectMeta{Namespace: "ns", Name: string(rune('a' + i))}
+		if _, err := s.Create(&corev1.Event{ObjectMeta: name}); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Create(&eventsv1.Event{ObjectMeta: name}); err != nil {
+			t.Error(err)
+		}
 	}
 }

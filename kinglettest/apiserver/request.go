@@ -19,6 +19,7 @@ import (
 // call is a parsed request.
 type call struct {
 	Request
+	version Version
 	// resource is what the Storage knows of it.
 	resource Resource
 	// status is set for /status: an update changes nothing else.
@@ -36,7 +37,7 @@ type call struct {
 
 // parse reads method, path and query of r. Its error is the answer.
 func (s *Server) parse(r *http.Request) (*call, error) {
-	c := &call{}
+	c := &call{version: s.opts.Version}
 	gv, err := c.path(r.URL.Path)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,7 +224,7 @@ func (s *Storage) wakeLocked() {
 func (s *Storage) resourceOfLocked(obj runtime.Object) (*collection, error) {
 	kind := obj.GetObjectKind().GroupVersionKind()
 	for _, c := range s.resources {
-		if c.gvk() == kind || fmt.Sprintf("%T", c.newObject()) == fmt.Sprintf("%T", obj) && !c.custom() {
+		if c.gvk() == kind || reflect.TypeOf(c.newObject()) == reflect.TypeOf(obj) && !c.custom() {
 			return c, nil
 		}
 	}
@@ -264,7 +265,7 @@ func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) 
 		return nil, err
 	}
 	if m.GetName() == "" && m.GetGenerateName() != "" {
-		m.SetName(m.GetGenerateName() + strconv.FormatInt(s.revision+1, 36))
+		m.SetName(c.generated(m.GetGenerateName(), s.revision+1))
 	}
 	m.SetUID(uuid.NewUUID())
 	m.SetCreationTimestamp(metav1.Now().Rfc3339Copy())

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
@@ -263,4 +264,52 @@ func TestAReadWaitsForAnEventThatWasWrittenInTheOtherGroup(t *testing.T) {
 			t.Error("not in reads")
 		}
 	})
+}
+
+// Stubs in unit tests return what only net/http's client can read.
+func TestAClientWithOwnWritesReturnsWhatItReturnsWithout(t *testing.T) {
+	header := http.Header{"Content-Type": {"application/json"}}
+	for name, resp := range map[string]*http.Response{
+		"no response":           nil,
+		"no body":               {StatusCode: 200, Header: header},
+		"no body, but a length": {StatusCode: 200, Header: header, ContentLength: 7},
+		"no body and no header": {StatusCode: 200},
+		"no content":            {StatusCode: 204},
+		"a refusal":             {StatusCode: 409},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+				defer b.end()
+				own := &kinglet.OwnWrites{}
+				b.must(own.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+				stub := roundTripper(func(*http.Request) (*http.Response, error) {
+					if resp == nil {
+						return nil, nil
+					}
+					each := *resp
+					return &each, nil
+				})
+				for verb, write := range map[string]func(typedcorev1.PodInterface) error{
+					"create": func(pods typedcorev1.PodInterface) error {
+						_, err := pods.Create(t.Context(), testpods.New("b", "n1"), metav1.CreateOptions{})
+						return err
+					},
+					"delete": func(pods typedcorev1.PodInterface) error {
+						return pods.Delete(t.Context(), "a", metav1.DeleteOptions{})
+					},
+					"deletecollection": func(pods typedcorev1.PodInterface) error {
+						return pods.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
+					},
+				} {
+					through := func(rt http.RoundTripper) error {
+						return write(kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://server", Transport: rt}).CoreV1().Pods("ns"))
+					}
+					if with, without := through(own.Wrap(stub)), through(stub); (with == nil) != (without == nil) {
+						t.Errorf("%s: %v, and without OwnWrites %v", verb, with, without)
+					}
+				}
+			})
+		})
+	}
 }

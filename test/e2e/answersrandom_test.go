@@ -85,7 +85,7 @@ func (a *answersOf) ask(r request) {
 		raw = []byte("an unknown path") // in words or as a Status
 	}
 	line := fmt.Sprint(resp.StatusCode)
-	if r.method != "DELETE" || resp.StatusCode >= 300 {
+	if r.method != "DELETE" || resp.StatusCode >= 300 || bytes.Contains(raw, []byte(`List","apiVersion":"`)) {
 		line += " " + a.normal(raw)
 	}
 	a.lines = append(a.lines, line)
@@ -142,7 +142,11 @@ func randomRequest(rng *rand.Rand) request {
 	case 9:
 		r.method = "DELETE"
 		if one(rng, 6) {
-			r.path = ns + pick(rng, "", "?labelSelector=l%3Dx", "?fieldSelector=metadata.name%3Dca", "?dryRun=All")
+			r.path = ns + pick(rng, "", "?labelSelector=l%3Dx", "?fieldSelector=metadata.name%3Dca", "?dryRun=All", "?limit=1", "?limit=1", "?limit=1&continue=TOKEN", "?resourceVersion=0&limit=1",
+				"?resourceVersion=99999999", "?limit=1&labelSelector=l%3Dx")
+			if !strings.Contains(r.path, "dryRun") && k.kind != "ConfigMap" { // of which a real server has one of its own
+				r.body = pick(rng, "", "", `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`)
+			}
 		} else {
 			r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`)
 		}
@@ -150,8 +154,11 @@ func randomRequest(rng *rand.Rand) request {
 		r.method = "GET"
 		r.path += pick(rng, "", "", "/status", "/scale", "?watch=true")
 	case 11:
-		r.method, r.path = "GET", ns+"?"+pick(rng, "", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
+		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
+	}
+	if k.kind == "ConfigMap" {
+		r.path = strings.Replace(r.path, "limit=1", "limit=500", 1)
 	}
 	r.path = strings.TrimSuffix(r.path, "?")
 	return r
@@ -161,7 +168,7 @@ func randomRequest(rng *rand.Rand) request {
 func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
 	m := []string{fmt.Sprintf(`"name":%q`, name)}
 	if one(rng, 20) {
-		m = []string{`"name":` + pick(rng, `"Bad_Name"`, `""`, `"z"`)}
+		m = []string{`"name":` + pick(rng, `"Bad_Name"`, `""`, `"z"`, `"system:a"`, `"a%b"`)}
 	}
 	if one(rng, 3) {
 		m = append(m, `"labels":{"l":"`+pick(rng, "x", "y")+`"}`)

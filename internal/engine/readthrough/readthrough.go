@@ -18,8 +18,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// State is a state of an object: its UID and resource version, and how often the server had
-// begun to number these anew.
+// State is a state of an object: its UID and resource version, and the epoch, which grows
+// whenever the same version may stand for another object from then on: the server was
+// restored, or what makes an object of what it answers has changed.
 type State struct {
 	UID     types.UID
 	Version string
@@ -47,7 +48,8 @@ type Options[T any] struct {
 	// Read reads an object in a state, or a later one. It is called on a goroutine of its
 	// own; its context ends once nobody waits for it.
 	Read func(ctx context.Context, key store.Key, at State) (T, error)
-	// State returns the state of an object that was read.
+	// State returns the state of an object that was read. Its Epoch does not count: it is that
+	// of the state that was asked for, before the read.
 	State func(T) State
 	// Exists reports whether there is an object in a state, or an earlier one.
 	Exists func(key store.Key, state State) bool
@@ -152,7 +154,7 @@ func (c *Cache[T]) beginLocked(ctx context.Context, want wanted) *reading[T] {
 		defer close(r.done)
 		defer c.over(want, r)
 		if r.object, r.err = c.read(ctx, want); r.err == nil {
-			c.keep(want.key, r.object)
+			c.keep(want, r.object)
 		}
 	}()
 	return r
@@ -192,8 +194,9 @@ func (c *Cache[T]) leave(want wanted, r *reading[T]) {
 }
 
 // keep keeps an object that fits.
-func (c *Cache[T]) keep(key store.Key, obj T) {
-	state, bytes := c.opts.State(obj), footprint.One(obj)
+func (c *Cache[T]) keep(want wanted, obj T) {
+	key, state, bytes := want.key, c.opts.State(obj), footprint.One(obj)
+	state.Epoch = want.at.Epoch
 	if state.Version == "" || bytes > c.opts.Bytes || !c.opts.Exists(key, state) || c.opts.Budget != nil && !c.opts.Budget.Take(bytes, false) {
 		return
 	}

@@ -147,6 +147,26 @@ func TestAReadThatPanicsOrEndsItsGoroutineIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnObjectIsKeptInTheEpochInWhichItsReadBegan(t *testing.T) {
+	epoch, reads := uint64(1), 0
+	c := New(Options[*corev1.ConfigMap]{
+		Bytes: 1 << 20,
+		Read: func(context.Context, store.Key, State) (*corev1.ConfigMap, error) {
+			if reads++; reads == 1 {
+				epoch++ // meanwhile
+			}
+			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "1"}}, nil
+		},
+		Exists: func(store.Key, State) bool { return true },
+		State:  func(c *corev1.ConfigMap) State { return State{UID: c.UID, Version: c.ResourceVersion, Epoch: epoch} },
+	})
+	for _, want := range []int{1, 2, 2} {
+		if _, err := c.Get(t.Context(), store.Key{Name: "a"}, State{UID: "u", Version: "1", Epoch: epoch}); err != nil || reads != want {
+			t.Errorf("%d reads, want %d; %v", reads, want, err)
+		}
+	}
+}
+
 func TestGetOfAKeptObjectAllocatesNothing(t *testing.T) {
 	c := (&world{}).cache(1 << 20)
 	key, at := store.Key{Namespace: "ns", Name: "a"}, State{UID: "u", Version: "1"}

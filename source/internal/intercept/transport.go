@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/roundtrip"
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
@@ -41,7 +42,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := c.admit(req, t.named)
 	if a == nil {
-		resp, err := t.next.RoundTrip(req)
+		resp, err := roundtrip.Do(t.next, req)
 		if err != nil {
 			err = c.fail(req, err)
 		} else if resp.StatusCode != http.StatusOK {
@@ -60,7 +61,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// A wrapper above that asked for compression would undo it on the empty
 	// body. Without this header the HTTP transport asks for it, and undoes it.
 	ours.Header.Del("Accept-Encoding")
-	resp, err := t.next.RoundTrip(ours)
+	resp, err := roundtrip.Do(t.next, ours)
 	if err != nil {
 		c.decline(fmt.Errorf("the request failed: %w", err))
 		return resp, c.fail(req, err)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
@@ -108,6 +109,127 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 				}
 				synctest.Wait()
 				expect("one", "e", 6)
+			})
+		})
+	}
+}
+
+// The base came from the cache as well. Annotations are not held.
+func TestAnObjectThatIsNotWholeIsPatchedHoweverItIsChanged(t *testing.T) {
+	for change, c := range map[string]struct {
+		change func(obj client.Object)
+		want   string // what the server has then
+	}{
+		"an annotation is set in the map": {func(obj client.Object) {
+			all := obj.GetAnnotations()
+			all["a"] = "b"
+			obj.SetAnnotations(all)
+		}, "map[a:b theirs:1] map[l:1] []"},
+		"an annotation is set by a new map": {func(obj client.Object) { obj.SetAnnotations(map[string]string{"a": "b"}) }, "map[a:b theirs:1] map[l:1] []"},
+		"a label is set":                    {func(obj client.Object) { obj.SetLabels(map[string]string{"a": "b"}) }, "map[theirs:1] map[a:b] []"},
+		"a finalizer is added":              {func(obj client.Object) { controllerutil.AddFinalizer(obj, "a.b/c") }, "map[theirs:1] map[l:1] [a.b/c]"},
+	} {
+		for _, form := range []string{"typed", "unstructured"} {
+			for kind, from := range map[string]func(client.Object) client.Patch{
+				"merge": client.MergeFrom,
+				"locked": func(obj client.Object) client.Patch {
+					return client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{})
+				},
+				"strategic": func(obj client.Object) client.Patch { return client.StrategicMergeFrom(obj) },
+			} {
+				if kind == "strategic" && form == "unstructured" {
+					continue // there is none
+				}
+				t.Run(change+"/"+form+"/"+kind, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t)
+						cm := configMap("ns", "a", map[string]string{"l": "1"})
+						cm.Annotations = map[string]string{"theirs": "1"}
+						w.create(cm)
+						by := map[client.Object]ctrlruntime.ByObject{object(form, "", ""): {Keep: []string{"immutable"}}}
+						r, end := w.withClient(ctrlruntime.Options{ByObject: by}, cache.Options{})
+						defer end()
+						obj, whole := object(form, "", ""), object(form, "ns", "a")
+						if err := r.Get(context.Background(), keyed("ns", "a"), obj); err != nil {
+							t.Fatal(err)
+						}
+						base := obj.DeepCopyObject().(client.Object)
+						whole.SetResourceVersion(obj.GetResourceVersion())
+						c.change(obj)
+						var refused *ctrlruntime.NotWholeError
+						if err := r.Patch(context.Background(), base.DeepCopyObject().(client.Object), from(whole)); !errors.As(err, &refused) {
+							t.Errorf("the difference from a whole object: %v", err)
+						}
+						if err := r.Patch(context.Background(), obj, from(base)); err != nil || source.IsPartial(obj) {
+							t.Errorf("%v; patched: %v", err, obj)
+						}
+						now, _ := w.storage.List(corev1.Resource("configmaps"))
+						m := now[0].(*corev1.ConfigMap)
+						if got := fmt.Sprint(m.Annotations, m.Labels, m.Finalizers); got != c.want || m.Data["a"] != "b" {
+							t.Errorf("the server has %s and %v, want %s", got, m.Data, c.want)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// What a Transform of before has made is not kept, whenever its read began and ended.
+func TestAReadOnDemandThatANewTransformOvertakesIsNotKept(t *testing.T) {
+	for name, change := range map[string]time.Duration{"before the read": 0, "during the read": 5 * time.Second, "after the read": 15 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				storage := apiserver.NewStorage(apiserver.ConfigMaps)
+				w := &world{t: t, requests: map[string]int{}, storage: storage}
+				w.server = apiserver.New(storage, apiserver.Options{Inject: func(r *apiserver.Request) *apiserver.Fault {
+					if r.Verb == "get" {
+						return &apiserver.Fault{Delay: 10 * time.Second}
+					}
+					return nil
+				}})
+				defer w.server.Close()
+				w.create(configMap("ns", "a", nil))
+				made := func(by string) map[string]cache.Config {
+					return map[string]cache.Config{"ns": {Transform: func(obj any) (any, error) {
+						obj.(client.Object).SetAnnotations(map[string]string{"made by": by})
+						return obj, nil
+					}}}
+				}
+				opts := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: labels.Nothing(), OnDemand: 1 << 20}}}
+				c, end := w.run(opts.NewCache, cache.Options{DefaultNamespaces: made("the first")})
+				defer end()
+				if _, err := c.GetInformer(context.Background(), &corev1.ConfigMap{}); err != nil {
+					t.Fatal(err)
+				}
+				get := func() string {
+					var cm corev1.ConfigMap
+					if err := c.Get(context.Background(), keyed("ns", "a"), &cm); err != nil {
+						t.Error(err)
+					}
+					return cm.Annotations["made by"]
+				}
+				first := make(chan string)
+				if change > 0 {
+					go func() { first <- get() }()
+					time.Sleep(change)
+				} else {
+					close(first)
+				}
+				if change > 10*time.Second {
+					<-first
+				}
+				if err := ctrlruntime.SetNamespaces(context.Background(), c, &corev1.ConfigMap{}, made("the second")); err != nil {
+					t.Fatal(err)
+				}
+				if change == 5*time.Second {
+					go get() // it does not share the first read
+					<-first
+				}
+				time.Sleep(time.Minute)
+				if by := get(); by != "the second" {
+					t.Errorf("%s has made what Get returns", by)
+				}
 			})
 		})
 	}
