@@ -26,6 +26,7 @@ type options struct {
 	verbose bool
 	list    bool
 	race    bool
+	starts  bool
 	timeout time.Duration
 	dir     string
 	cluster string
@@ -82,6 +83,7 @@ func parseFlags(args []string) (options, error) {
 	expr("package", "run packages of operators whose import path matches this `regexp`; numbers of tests are not looked at then", &opts.pkg)
 	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
 	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
+	flags.BoolVar(&opts.starts, "starts", false, "start programs of operators where many objects are, with kinglet and without, and measure them; run no tests")
 	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
 	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "time that one test may take; it fails after that")
 	flags.StringVar(&opts.dir, "dir", "../../bin/peers-sources", "folder for the changed copies of their sources")
@@ -115,7 +117,7 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(s suite) bool {
 		if opts.suite == nil {
-			return s.operator != nil
+			return (s.operator != nil) != opts.starts
 		}
 		return !opts.suite.MatchString(s.name)
 	})
@@ -128,6 +130,9 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	dir, err := filepath.Abs(opts.dir)
 	if err != nil {
 		return false, err
+	}
+	if opts.starts {
+		return false, runStarts(ctx, dir, chosen, opts, out)
 	}
 	t := &tree{dir: dir}
 	if slices.ContainsFunc(chosen, func(s suite) bool { return s.operator == nil }) {

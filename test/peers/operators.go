@@ -26,8 +26,9 @@ type operator struct {
 	cluster               bool           // each package needs a control plane
 	// edits are for the control plane, with kinglet and without. ways have module
 	// ctrlruntime used, beyond the imports that are swapped.
-	edits []edit
-	ways  []way
+	edits   []edit
+	ways    []way
+	started *started // a program of its, for -starts
 }
 
 type way struct {
@@ -54,6 +55,16 @@ func karpenter(from, to string) []edit {
 		[]string{"lo.Must(cache.New(", "lo.Must(ctrlruntime.NewCache(", from, to})}}
 }
 
+// What KEDA holds of pods, by its transform's comment, in place of the transform.
+const kedaCache = `		NewCache: ctrlruntime.Options{StripManagedFields: true, ByObject: map[client.Object]ctrlruntime.ByObject{
+			&corev1.Pod{}: {Keep: []string{"spec.nodeName", "status.phase", "status.conditions"}},
+		}}.NewCache,
+		NewClient: ctrlruntime.NewClient,
+`
+
+var importKedaCache = append(slices.Clone(importCtrlruntime),
+	"\tctrl \"sigs.k8s.io/controller-runtime\"\n", "\tcorev1 \"k8s.io/api/core/v1\"\n\tctrl \"sigs.k8s.io/controller-runtime\"\n")
+
 var operators = []operator{
 	{
 		name: "cert-manager", module: "github.com/cert-manager/cert-manager", version: "v1.21.2",
@@ -61,7 +72,9 @@ var operators = []operator{
 		// Not every proxy serves the client of Venafi, a service for certificates. The
 		// test of configfile imports every issuer.
 		without: regexp.MustCompile(`/venafi$|/pkg/controller/configfile$`),
-		ways:    []way{{}},
+		edits:   []edit{added("internal/started/main.go", "main.go")},
+		ways:    []way{{edits: []edit{added("internal/informers/core_filteredsecrets.go", "secrets.go")}}},
+		started: startedCertManager,
 	},
 	{
 		name: "karpenter", module: "sigs.k8s.io/karpenter", version: "v1.15.0",
@@ -92,6 +105,20 @@ var operators = []operator{
 			{file: "controllers/clustercache/cluster_accessor_client.go", texts: append(slices.Clone(importCtrlruntime),
 				"ctrlcache.New(configWith11mTimeout,", "ctrlruntime.NewCache(configWith11mTimeout,",
 				"\tcachedClient, err := client.New(", "\tcachedClient, err := ctrlruntime.NewClient(")},
+		}}},
+	},
+	{
+		name: "keda", module: "github.com/kedacore/keda/v2", version: "v2.21.0",
+		// Those that read what a cache holds; scalers ask services outside.
+		folders: []string{"controllers", "pkg/scaling/executor", "pkg/eventemitter", "pkg/util"},
+		cluster: true,
+		started: startedKeda,
+		ways: []way{{edits: []edit{
+			{file: "cmd/operator/main.go", texts: append(slices.Clone(importKedaCache),
+				"\t\t\tDefaultTransform:  kedautil.CacheObjectTransform,\n", "",
+				"\t\tScheme: scheme,\n", "\t\tScheme: scheme,\n"+kedaCache)},
+			{file: "controllers/keda/suite_test.go", texts: append(slices.Clone(importKedaCache),
+				"\t\tScheme: scheme.Scheme,\n\t})\n", "\t\tScheme: scheme.Scheme,\n"+kedaCache+"\t})\n")},
 		}}},
 	},
 }
@@ -206,6 +233,9 @@ func (t *tree) fillOperator(ctx context.Context, s *suite, opts options) error {
 	copied := t.module(m)
 	for _, e := range s.copied {
 		text, err := e.apply(copied)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(copied, e.file)), 0o777)
+		}
 		if err == nil {
 			err = write(filepath.Join(copied, e.file), []byte(text))
 		}

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/internal/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
