@@ -23,7 +23,6 @@ func controllerRow() row {
 			test{Sentence: "such an informer transforms", Run: oneHandlerTransforms},
 			test{Sentence: "such an informer resyncs", Run: oneHandlerResyncs},
 			test{Sentence: "such an informer tells what it missed", Run: oneHandlerMissed},
-			test{Sentence: "a panic of such an informer's handler is Run's", Run: oneHandlerPanics},
 		),
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
-
-	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // handlerLifeTests are the part of the row "shared informer" about adding and removing
@@ -26,8 +23,6 @@ func handlerLifeTests() []test {
 		{Sentence: "a handler may remove itself, and others", Run: handlerRemovesItself},
 		{Sentence: "a handler may add a handler", Run: handlerAddsHandler},
 		{Sentence: "what is no registration of the informer's is refused or does nothing", Run: handlerRemovesNonsense},
-		{Sentence: "ShutDownEventHandler waits until the handler has returned", Run: handlerShutDown},
-		{Sentence: "handlers that come and go lose nothing for those that stay", Run: handlersComeAndGo},
 		{Sentence: "one handler may be added twice", Run: handlerTwice},
 	}
 }
@@ -178,79 +173,15 @@ func handlerAddsHandler(t *testing.T, im Implementation) {
 	late.told(t, "add ns/a@101 initial")
 }
 
-// foreign is a registration that no informer has returned.
-type foreign struct {
-	kc.ResourceEventHandlerRegistration
-}
-
 func handlerRemovesNonsense(t *testing.T, im Implementation) {
 	informer, other := podInformer(im, newOrigin()), podInformer(im, newOrigin())
 	_, reg := handle(t, other)
 	must(t, informer.RemoveEventHandler(reg))
-	if informer.RemoveEventHandler(nil) == nil || informer.RemoveEventHandler(foreign{}) == nil {
+	if informer.RemoveEventHandler(nil) == nil || informer.RemoveEventHandler(foreignHandle{}) == nil {
 		t.Error("a registration that is none is taken")
 	}
 	running(t, other.RunWithContext)
 	equal(t, "the handler of the other informer has synced", reg.HasSynced(), true)
-}
-
-func handlerShutDown(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	g := newGate()
-	r := &recorder{before: g.wait}
-	reg := value(informer.AddEventHandler(r))(t)
-	running(t, informer.RunWithContext)
-	down := make(chan error, 1)
-	go func() { down <- im.ShutDownEventHandler(informer, reg) }()
-	synctest.Wait()
-	equal(t, "it returned while the handler was called", len(down), 0)
-	g.open()
-	synctest.Wait()
-	equal(t, "it returned", len(down), 1)
-	must(t, <-down)
-	r.take()
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	r.told(t)
-	must(t, im.ShutDownEventHandler(informer, reg))
-
-	early := podInformer(im, newOrigin())
-	_, reg = handle(t, early)
-	must(t, im.ShutDownEventHandler(early, reg))
-	if err := im.ShutDownEventHandler(informer, foreign{}); err == nil {
-		t.Error("a registration that is none is taken")
-	}
-}
-
-func handlersComeAndGo(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	first := &story{state: map[string]string{}}
-	value(informer.AddEventHandler(first))(t)
-	running(t, informer.RunWithContext)
-	stays := []*story{first}
-	for i := range 300 {
-		s := &story{state: map[string]string{}}
-		reg := value(informer.AddEventHandler(s))(t)
-		o.put(pod("ns", fmt.Sprint("p", i%5)))
-		if i%7 == 0 {
-			o.remove("ns", fmt.Sprint("p", i%5))
-		}
-		if i%50 == 0 {
-			stays = append(stays, s)
-		} else {
-			must(t, informer.RemoveEventHandler(reg))
-		}
-		if i%20 == 0 {
-			testbubble.Elapse(time.Millisecond)
-		}
-	}
-	synctest.Wait()
-	want := names(informer.GetStore().List())
-	for i, s := range stays {
-		s.check(t, fmt.Sprint("handler ", i), want)
-	}
 }
 
 func handlerTwice(t *testing.T, im Implementation) {

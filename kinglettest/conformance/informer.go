@@ -27,7 +27,6 @@ func sharedInformerRow() row {
 			[]test{
 				{Sentence: "the store takes direct writes before Run, and tells nobody", Run: informerDirectWrites},
 				{Sentence: "direct writes move the store's version, and not the informer's", Run: informerVersions},
-				{Sentence: "its reflector has a name, however Run is called", Run: informerNames},
 				{Sentence: "an informer of nothing has synced", Run: informerOfNothing},
 				{Sentence: "one without a name shows no metrics", Run: informerUnnamedMetrics},
 				{Sentence: "when a handler is called the store and its indexes show the change", Run: informerStoreFirst},

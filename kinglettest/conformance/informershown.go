@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"context"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -53,31 +51,5 @@ func informerVersions(t *testing.T, im Implementation) {
 		at2 := strconv.Itoa(o.version)
 		versions("after an event", at2, at2)
 		stop()
-	}
-}
-
-func informerNames(t *testing.T, im Implementation) {
-	for how, run := range map[string]func(kc.SharedIndexInformer, context.Context){
-		"by a goroutine":       func(inf kc.SharedIndexInformer, ctx context.Context) { go inf.Run(ctx.Done()) },
-		"by one, with context": func(inf kc.SharedIndexInformer, ctx context.Context) { go inf.RunWithContext(ctx) },
-		"as a method value": func(inf kc.SharedIndexInformer, ctx context.Context) {
-			run := inf.Run
-			go run(ctx.Done())
-		},
-		"by a function in another": func(inf kc.SharedIndexInformer, ctx context.Context) { go func() { inf.Run(ctx.Done()) }() },
-	} {
-		o := listOnly()
-		o.failLists(errBad)
-		informer := podInformer(im, o)
-		var name logbook
-		must(t, informer.SetWatchErrorHandler(func(r *kc.Reflector, _ error) { name.write(r.Name()) }))
-		ctx, cancel := context.WithCancel(t.Context())
-		run(informer, ctx)
-		synctest.Wait()
-		if names := name.take(); len(names) != 1 || !strings.Contains(names[0], ".go:") {
-			t.Errorf("run %s the reflector's name is %q", how, names)
-		}
-		cancel()
-		synctest.Wait()
 	}
 }

@@ -41,12 +41,11 @@ type Row struct {
 }
 
 // Test is one sentence of the contract. A Real test runs in real time, the others in a
-// bubble. If Only is set, the test runs only for implementations for which it is true.
+// bubble.
 type Test struct {
 	Sentence string
 	Run      func(*testing.T, Implementation)
 	Real     bool
-	Only     func(Implementation) bool
 }
 
 type (
@@ -86,9 +85,7 @@ func Run(t *testing.T, im Implementation, opts Options) {
 				t.Fatalf("%s lacks what row %q is about: %s", im.Name, r.ID, strings.Join(missing, ", "))
 			}
 			for _, test := range r.Tests {
-				if test.Only == nil || test.Only(im) {
-					t.Run(test.Sentence, func(t *testing.T) { start(t, test.Real, func(t *testing.T) { test.Run(t, im) }) })
-				}
+				t.Run(test.Sentence, func(t *testing.T) { start(t, test.Real, func(t *testing.T) { test.Run(t, im) }) })
 			}
 		})
 	}
@@ -145,7 +142,6 @@ func missing(im Implementation, wanted []string) []string {
 func Rows() []Row {
 	return []Row{
 		storeRow(),
-		olderRow(),
 		listWatchRow(),
 		reflectorRow(),
 		controllerRow(),
