@@ -204,7 +204,7 @@ func (w *wire) relisted(ctx context.Context, changed int, figure string) error {
 	w.happened += changed
 	probe := w.audience.expect(w.pods.VersionAfter(w.happened), 1)
 	cost, err := w.job.phase(figure, func() error {
-		if _, err := w.control.Relist(ctx, changed); err != nil {
+		if err := w.control.Relist(ctx, changed); err != nil {
 			return err
 		}
 		return w.audience.wait(ctx, probe)
@@ -290,6 +290,10 @@ func (p *setup) openDrain(ctx context.Context, j *job) (*drained, error) {
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		return nil, fmt.Errorf("the server answers %s", resp.Status)
+	}
+	if p.secure && resp.ProtoMajor != 2 {
+		resp.Body.Close()
+		return nil, fmt.Errorf("the server speaks %s", resp.Proto)
 	}
 	return &drained{body: resp.Body, client: client, buf: make([]byte, drainRead)}, nil
 }

@@ -141,9 +141,3 @@ func TestMetadataIsFramedAndListedAsApimachineryWritesIt(t *testing.T) {
 		t.Errorf("%q\n%q", got, want)
 	}
 }
-
-// unmarshalStrictly is client-go's reading of JSON.
-func unmarshalStrictly(b []byte, into *corev1.Pod) error {
-	_, _, err := scheme.Codecs.UniversalDeserializer().Decode(b, nil, into)
-	return err
-}
