@@ -40,7 +40,6 @@ func sharedInformerRow() row {
 				{Sentence: "a bookmark without a version ends the initial events", Run: informerBareBookmark},
 				{Sentence: "what a transform returns is stored and told", Run: informerTransform},
 				{Sentence: "the watch error handler is told of errors, and by whom", Run: informerWatchErrorHandler},
-				{Sentence: "setters are refused after the start", Run: informerSetters},
 				{Sentence: "running twice is refused", Run: informerRunsOnce},
 				{Sentence: "Run returns when everything has ended, the handlers included", Run: informerRunWaits},
 				{Sentence: "a stopped informer takes no handler, no indexer and does not start again", Run: informerStopped},
@@ -282,19 +281,6 @@ func informerWatchErrorHandler(t *testing.T, im Implementation) {
 }
 
 type contextKey struct{}
-
-func informerSetters(t *testing.T, im Implementation) {
-	informer := podInformer(im, newOrigin())
-	must(t, informer.SetTransform(func(obj any) (any, error) { return obj, nil }))
-	stop := running(t, informer.RunWithContext)
-	for range 2 {
-		if informer.SetTransform(nil) == nil || informer.SetWatchErrorHandler(func(*kc.Reflector, error) {}) == nil ||
-			informer.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {}) == nil {
-			t.Error("a setter is taken after the start")
-		}
-		stop()
-	}
-}
 
 func informerRunsOnce(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
