@@ -33,7 +33,7 @@ func TestEveryRowOfTheContractHasTests(t *testing.T) {
 		}
 	}
 	want := []string{
-		"store", "list and watch", "reflector", "controller", "shared informer", "handlers", "errors", "waits",
+		"store", "list and watch", "reflector", "controller", "shared informer", "errors", "waits",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("rows %v, want %v", ids, want)

@@ -5,13 +5,15 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
-// handlerLifeTests are the part of the row "shared informer" about adding and removing
-// handlers.
+// handlerLifeTests are the part of the row "shared informer" about handlers.
 func handlerLifeTests() []test {
 	return []test{
 		{Sentence: "a handler that comes late gets the current state as initial adds, then what follows", Run: handlerLate},
@@ -24,6 +26,8 @@ func handlerLifeTests() []test {
 		{Sentence: "a handler may add a handler", Run: handlerAddsHandler},
 		{Sentence: "what is no registration of the informer's is refused or does nothing", Run: handlerRemovesNonsense},
 		{Sentence: "one handler may be added twice", Run: handlerTwice},
+		{Sentence: "functions that are not there are not called", Run: handlerFuncs},
+		{Sentence: "a delete that was missed gets the last known state, and its key", Run: handlerUnknownState},
 	}
 }
 
@@ -196,4 +200,51 @@ func handlerTwice(t *testing.T, im Implementation) {
 	o.put(pod("ns", "b"))
 	synctest.Wait()
 	r.told(t, "add ns/b@102")
+}
+
+func handlerFuncs(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	var log logbook
+	reg := value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{}))(t)
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{AddFunc: func(obj any) { log.write("add " + describe(obj)) }}))(t)
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) { log.write("update " + describe(before) + " to " + describe(after)) },
+	}))(t)
+	value(informer.AddEventHandler(&kc.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) { log.write("delete " + describe(obj)) }}))(t)
+	running(t, informer.RunWithContext)
+	equal(t, "a handler without functions has synced", reg.HasSynced(), true)
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	o.remove("ns", "a")
+	synctest.Wait()
+	log.told(t, "add ns/a@101", "update ns/a@101 to ns/a@102", "delete ns/a@103")
+}
+
+func handlerUnknownState(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a", on("n1")), pod("", "b"))
+	informer := podInformer(im, o)
+	deleted := map[string]any{}
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+		d, ok := obj.(kc.DeletedFinalStateUnknown)
+		if !ok {
+			t.Errorf("the delete of %s is no DeletedFinalStateUnknown but a %T", describe(obj), obj)
+			return
+		}
+		deleted[d.Key] = d.Obj
+	}}))(t)
+	running(t, informer.RunWithContext)
+	last := informer.GetStore().List()
+	o.behindItsBack(func() { o.remove("ns", "a"); o.remove("", "b") })
+	testbubble.Elapse(time.Minute)
+	equal(t, "deletes", len(deleted), 2)
+	for _, obj := range last {
+		key := "b"
+		if obj.(*corev1.Pod).Namespace != "" {
+			key = "ns/a"
+		}
+		if deleted[key] != obj {
+			t.Errorf("the last state of %s is %v", key, deleted[key])
+		}
+	}
 }

@@ -22,15 +22,10 @@ func sharedInformerRow() row {
 		Tests: slices.Concat(
 			bothWays("the store, its indexes and the handlers follow the origin", informerFollows),
 			bothWays("what was missed is told by the next list", informerRelists),
-			bothWays("random changes and failures end in the origin's state", informerEndsEqual),
-			bothWays("one with a name shows its store's version and what waits", informerMetrics),
 			[]test{
 				{Sentence: "the store takes direct writes before Run, and tells nobody", Run: informerDirectWrites},
 				{Sentence: "direct writes move the store's version, and not the informer's", Run: informerVersions},
-				{Sentence: "an informer of nothing has synced", Run: informerOfNothing},
-				{Sentence: "one without a name shows no metrics", Run: informerUnnamedMetrics},
 				{Sentence: "when a handler is called the store and its indexes show the change", Run: informerStoreFirst},
-				{Sentence: "keys of cluster-scoped objects are their names", Run: informerClusterScoped},
 				{Sentence: "indexers may be added before Run and while it runs", Run: informerAddIndexers},
 				{Sentence: "a bookmark moves the version and tells nobody", Run: informerBookmark},
 				{Sentence: "a watch that ends goes on from where it was", Run: informerRewatches},
@@ -135,19 +130,6 @@ func informerDirectWrites(t *testing.T, im Implementation) {
 	same(t, "objects after Run", names(informer.GetStore().List()), "ns/a@101")
 }
 
-func informerOfNothing(t *testing.T, im Implementation) {
-	o := newOrigin()
-	informer := podInformer(im, o)
-	r, reg := handle(t, informer)
-	running(t, informer.RunWithContext)
-	equal(t, "synced", informer.HasSynced(), true)
-	equal(t, "the handler has synced", reg.HasSynced(), true)
-	r.told(t)
-	o.put(pod("ns", "a"))
-	synctest.Wait()
-	r.told(t, "add ns/a@101")
-}
-
 func informerStoreFirst(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a", on("n1")))
 	informer := podInformer(im, o)
@@ -173,16 +155,6 @@ func informerStoreFirst(t *testing.T, im Implementation) {
 	o.remove("ns", "b")
 	synctest.Wait()
 	equal(t, "calls", calls, 4)
-}
-
-func informerClusterScoped(t *testing.T, im Implementation) {
-	o := newOrigin(pod("", "a"))
-	informer := podInformer(im, o)
-	running(t, informer.RunWithContext)
-	same(t, "keys", informer.GetStore().ListKeys(), "a")
-	o.remove("", "a")
-	synctest.Wait()
-	same(t, "keys", informer.GetStore().ListKeys())
 }
 
 func informerAddIndexers(t *testing.T, im Implementation) {

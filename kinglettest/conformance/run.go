@@ -146,7 +146,6 @@ func Rows() []Row {
 		reflectorRow(),
 		controllerRow(),
 		sharedInformerRow(),
-		handlersRow(),
 		errorsRow(),
 		waitsRow(),
 	}
