@@ -2,13 +2,17 @@ package conformance_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"slices"
 	"testing"
 
+	"go.uber.org/goleak"
 	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
+	"github.com/kinglet-go/kinglet/internal/parity"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance"
 )
 
@@ -110,4 +114,16 @@ func TestClientGoIsNotRightWhereItIsWeak(t *testing.T) {
 			t.Errorf("client-go does what is right: %s", d.ID)
 		}
 	}
+}
+
+func TestMain(m *testing.M) {
+	// What is logged is not what is tested, and there is much of it.
+	klog.SetLogger(klog.New(nil))
+	goleak.VerifyTestMain(m)
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the differences into package cache's doc.go, in place of comparing them")
+
+func TestTheDocumentedDifferencesAreThoseThatTheSuiteTests(t *testing.T) {
+	parity.Documented(t, "../../cache/doc.go", conformance.DifferencesDoc(), "// # Keys", *rewrite)
 }

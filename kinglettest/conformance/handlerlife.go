@@ -22,9 +22,7 @@ func handlerLifeTests() []test {
 		{Sentence: "a handler that stands still delays nobody and loses nothing", Run: handlerStandsStill},
 		{Sentence: "a removed handler is told nothing more", Run: handlerRemoved},
 		{Sentence: "removal is idempotent, before Run, while it runs and after", Run: handlerRemovedTwice},
-		{Sentence: "a handler may remove itself, and others", Run: handlerRemovesItself},
 		{Sentence: "a handler may add a handler", Run: handlerAddsHandler},
-		{Sentence: "what is no registration of the informer's is refused or does nothing", Run: handlerRemovesNonsense},
 		{Sentence: "one handler may be added twice", Run: handlerTwice},
 		{Sentence: "functions that are not there are not called", Run: handlerFuncs},
 		{Sentence: "a delete that was missed gets the last known state, and its key", Run: handlerUnknownState},
@@ -137,30 +135,6 @@ func handlerRemovedTwice(t *testing.T, im Implementation) {
 	must(t, informer.RemoveEventHandler(runs))
 }
 
-func handlerRemovesItself(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	other, otherReg := handle(t, informer)
-	var self kc.ResourceEventHandlerRegistration
-	r := &recorder{}
-	r.before = func(string) {
-		if err := informer.RemoveEventHandler(self); err != nil {
-			t.Error(err)
-		}
-		if err := informer.RemoveEventHandler(otherReg); err != nil {
-			t.Error(err)
-		}
-	}
-	self = value(informer.AddEventHandler(r))(t)
-	running(t, informer.RunWithContext)
-	other.take()
-	equal(t, "calls", len(r.take()), 1)
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	r.told(t)
-	other.told(t)
-}
-
 func handlerAddsHandler(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
 	informer := podInformer(im, o)
@@ -175,17 +149,6 @@ func handlerAddsHandler(t *testing.T, im Implementation) {
 	}}))(t)
 	running(t, informer.RunWithContext)
 	late.told(t, "add ns/a@101 initial")
-}
-
-func handlerRemovesNonsense(t *testing.T, im Implementation) {
-	informer, other := podInformer(im, newOrigin()), podInformer(im, newOrigin())
-	_, reg := handle(t, other)
-	must(t, informer.RemoveEventHandler(reg))
-	if informer.RemoveEventHandler(nil) == nil || informer.RemoveEventHandler(foreignHandle{}) == nil {
-		t.Error("a registration that is none is taken")
-	}
-	running(t, other.RunWithContext)
-	equal(t, "the handler of the other informer has synced", reg.HasSynced(), true)
 }
 
 func handlerTwice(t *testing.T, im Implementation) {
