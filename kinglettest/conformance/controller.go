@@ -20,7 +20,6 @@ func controllerRow() row {
 		Tests: append(bothWays("an informer of the controller keeps its store and tells its handler", oneHandlerInformer),
 			test{Sentence: "every way to make such an informer makes the same, with indexes and a transform", Run: oneHandlerInformers},
 			test{Sentence: "such an informer resyncs", Run: oneHandlerResyncs},
-			test{Sentence: "such an informer tells what it missed", Run: oneHandlerMissed},
 		),
 	}
 }
@@ -113,21 +112,4 @@ func oneHandlerResyncs(t *testing.T, im Implementation) {
 	r.told(t, "update ns/a@101 to ns/a@101")
 	testbubble.Elapse(10 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
-}
-
-func oneHandlerMissed(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "gone"), pod("ns", "changed"))
-	r := &recorder{}
-	store, c := im.NewInformer(o, &corev1.Pod{}, 0, r)
-	running(t, c.RunWithContext)
-	r.take()
-	o.behindItsBack(func() {
-		o.remove("ns", "gone")
-		o.put(pod("ns", "changed"))
-		o.put(pod("ns", "new"))
-	})
-	testbubble.Elapse(time.Minute)
-	r.toldInAnyOrder(t,
-		"delete ns/gone@101, final state unknown", "update ns/changed@102 to ns/changed@104", "add ns/new@105")
-	same(t, "objects", names(store.List()), "ns/changed@104", "ns/new@105")
 }
