@@ -25,8 +25,6 @@ type Options struct {
 	Namespaces int
 	// Unique makes every pod different from all others in all its content: see unlike.
 	Unique bool
-	// Seed selects one of many such collections.
-	Seed uint64
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -68,7 +66,7 @@ func New(opts Options) (*Collection, error) {
 	for i := range c.order {
 		c.order[i] = int32(i)
 	}
-	rnd := rand.New(rand.NewPCG(opts.Seed, 1))
+	rnd := rand.New(rand.NewPCG(0, 1))
 	rnd.Shuffle(len(c.order), func(i, j int) { c.order[i], c.order[j] = c.order[j], c.order[i] })
 	for t, i := range c.order {
 		c.turn[i] = int32(t)
@@ -157,7 +155,7 @@ func (c *Collection) templateOf(i int) (template, of int) {
 
 // draw returns the random numbers of one thing, which depend on nothing else.
 func (c *Collection) draw(what kindOfDraw, number, round int) *rand.Rand {
-	return rand.New(rand.NewPCG(c.opts.Seed^uint64(what)<<56^uint64(round)<<32, uint64(number)))
+	return rand.New(rand.NewPCG(uint64(what)<<56^uint64(round)<<32, uint64(number)))
 }
 
 type kindOfDraw uint8
