@@ -30,10 +30,7 @@ func TestMain(m *testing.M) {
 // serveHere serves until the test ends.
 func serveHere(t *testing.T, r *row) *replay.Control {
 	t.Helper()
-	c, err := pods.New(*r.server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := pods.New(*r.server)
 	s, err := replay.NewServer(c)
 	if err != nil {
 		t.Fatal(err)

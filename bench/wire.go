@@ -69,10 +69,7 @@ func measureWire(p phases) func(context.Context, *job) (measure, error) {
 }
 
 func (p *phases) measure(ctx context.Context, j *job) (measure, error) {
-	c, err := pods.New(*j.row.server)
-	if err != nil {
-		return nil, err
-	}
+	c := pods.New(*j.row.server)
 	w := &wire{
 		phases: p, job: j, pods: c, control: replay.Control{Endpoint: j.Endpoint},
 		audience: newAudience(max(p.handlers, 1)), figures: measure{},

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,22 +28,11 @@ type Options struct {
 	Unique bool
 }
 
-func (o Options) withDefaults() (Options, error) {
-	if o.Pods < 0 || o.Templates < 0 || o.Namespaces < 0 {
-		return o, fmt.Errorf("pods: %d pods, %d templates, %d namespaces: none may be negative", o.Pods, o.Templates, o.Namespaces)
-	}
-	if o.Pods == 0 {
-		o.Pods = 50_000
-	}
-	if o.Templates == 0 {
-		o.Templates = 500
-	}
-	o.Templates = min(o.Templates, o.Pods)
-	if o.Namespaces == 0 {
-		o.Namespaces = 50
-	}
-	o.Namespaces = min(o.Namespaces, o.Templates)
-	return o, nil
+func (o Options) withDefaults() Options {
+	o.Pods = cmp.Or(o.Pods, 50_000)
+	o.Templates = min(cmp.Or(o.Templates, 500), o.Pods)
+	o.Namespaces = min(cmp.Or(o.Namespaces, 50), o.Templates)
+	return o
 }
 
 // Collection is a number of pods, in key order, and their history. It is
@@ -56,11 +46,8 @@ type Collection struct {
 }
 
 // New returns the collection that opts describe.
-func New(opts Options) (*Collection, error) {
-	opts, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func New(opts Options) *Collection {
+	opts = opts.withDefaults()
 	c := &Collection{opts: opts, nodes: (opts.Pods + podsPerNode - 1) / podsPerNode}
 	c.order, c.turn = make([]int32, opts.Pods), make([]int32, opts.Pods)
 	for i := range c.order {
@@ -71,7 +58,7 @@ func New(opts Options) (*Collection, error) {
 	for t, i := range c.order {
 		c.turn[i] = int32(t)
 	}
-	return c, nil
+	return c
 }
 
 // Len returns the number of pods.

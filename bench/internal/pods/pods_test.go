@@ -11,22 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func collection(t *testing.T, opts Options) *Collection {
-	t.Helper()
-	c, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // TestPodsAreAsLargeAsRealOnes holds the sizes that figures are quoted for.
 func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 	const wantProto, wantJSON = 6300, 9700
 	for name, opts := range map[string]Options{
 		"500 templates": {}, "own templates": {Templates: 50_000}, "unique": {Unique: true},
 	} {
-		c := collection(t, opts)
+		c := New(opts)
 		var proto, text, created, kubelet int
 		const sample = 500
 		for k := range sample {
@@ -63,7 +54,7 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 func TestEqualOptionsMakeEqualPods(t *testing.T) {
 	for _, unique := range []bool{false, true} {
 		opts := Options{Pods: 300, Unique: unique}
-		a, b := collection(t, opts), collection(t, opts)
+		a, b := New(opts), New(opts)
 		for i := range a.Len() {
 			for round := range 3 {
 				if !reflect.DeepEqual(a.Pod(i, round), b.Pod(i, round)) {
@@ -77,7 +68,7 @@ func TestEqualOptionsMakeEqualPods(t *testing.T) {
 // TestKeysRiseAndWhatMustBeUniqueIs goes through whole collections.
 func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 	for _, opts := range []Options{{Pods: 2000}, {Pods: 777, Templates: 777}, {Pods: 1, Unique: true}, {Pods: 333, Templates: 70, Namespaces: 7}} {
-		c := collection(t, opts)
+		c := New(opts)
 		seen := map[string]string{}
 		last := ""
 		for i := range c.Len() {
@@ -103,7 +94,7 @@ func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 // TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse compares two rounds.
 func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 	for _, unique := range []bool{false, true} {
-		c := collection(t, Options{Pods: 50, Unique: unique})
+		c := New(Options{Pods: 50, Unique: unique})
 		for i := range c.Len() {
 			a, b := c.Pod(i, i%2), c.Pod(i, i%2+1)
 			if reflect.DeepEqual(a.Status, b.Status) || a.ManagedFields[1].Time.Equal(b.ManagedFields[1].Time) || a.ResourceVersion == b.ResourceVersion {
@@ -123,7 +114,7 @@ func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 // TestUniquePodsHaveNoContentInCommon looks for any run of bytes of one pod's
 // spec, labels, status or fields in another's.
 func TestUniquePodsHaveNoContentInCommon(t *testing.T) {
-	c := collection(t, Options{Pods: 40, Unique: true})
+	c := New(Options{Pods: 40, Unique: true})
 	seen := map[string]int{}
 	for i := range c.Len() {
 		p := c.Pod(i, 0)
