@@ -174,10 +174,7 @@ func serveChild(ctx context.Context, kind string, in io.Reader, out io.Writer) e
 		return fmt.Errorf("the pods cannot be read: %w", err)
 	}
 	go untilInputEnds()
-	c, err := pods.New(opts)
-	if err != nil {
-		return err
-	}
+	c := pods.New(opts)
 	s, err := replay.NewServer(c)
 	if err != nil {
 		return err

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/metadata"
 
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
 	"github.com/kinglet-go/kinglet/source"
@@ -35,7 +35,9 @@ func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) 
 		}
 		for _, want := range items {
 			got := store.get(want.GetNamespace(), want.GetName())
-			sameKind(want, got)
+			if got != nil && source.IsPartial(got) {
+				want.SetSelfLink(got.GetSelfLink()) // the mark of an object that is not whole
+			}
 			if !reflect.DeepEqual(got, want) {
 				return n, fmt.Errorf("%s/%s is not as the server has it:\n%+v\n%+v", want.GetNamespace(), want.GetName(), got, want)
 			}
@@ -52,65 +54,36 @@ func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) 
 	return n, nil
 }
 
-// sameKind gives metadata the kind that got has, which client-go's codec clears and
-// kinglet does not, and an object that is not whole its mark.
-func sameKind(want, got metav1.Object) {
-	if got != nil && source.IsPartial(got) {
-		want.SetSelfLink(got.GetSelfLink())
-	}
-	w, ok := want.(*metav1.PartialObjectMetadata)
-	if g, both := got.(*metav1.PartialObjectMetadata); ok && both {
-		w.TypeMeta = g.TypeMeta
-	}
-}
-
 // lister returns one page and the token of the next.
 func (s *setup) lister(at replay.Endpoint) (func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error), error) {
 	cfg := s.config(at)
-	switch s.form {
-	case metadataOnly:
-		c, err := metadata.NewForConfig(cfg)
-		if err != nil {
-			return nil, err
-		}
-		return pagesOf(c.Resource(podsResource).List), nil
-	case unstructured:
+	if s.untyped {
 		c, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return pagesOf(c.Resource(podsResource).List), nil
+		return pagesOf(s, c.Resource(podsResource).List), nil
 	}
 	c, err := typedv1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
-		l, err := c.Pods(metav1.NamespaceAll).List(ctx, opts)
-		if err != nil {
-			return nil, "", err
-		}
-		for i := range l.Items {
-			p, err := s.transform.apply(&l.Items[i])
-			if err != nil {
-				return nil, "", err
-			}
-			out = append(out, p)
-		}
-		return out, l.Continue, nil
-	}, nil
+	return pagesOf(s, c.Pods(metav1.NamespaceAll).List), nil
 }
 
 // pagesOf returns a lister of what list returns.
-func pagesOf[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error)) func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error) {
+func pagesOf[L runtime.Object](s *setup, list func(context.Context, metav1.ListOptions) (L, error)) func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error) {
 	return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
 		l, err := list(ctx, opts)
 		if err != nil {
 			return nil, "", err
 		}
-		err = meta.EachListItem(l, func(obj runtime.Object) error {
+		err = meta.EachListItem(l, func(obj runtime.Object) (err error) {
+			if p, ok := obj.(*corev1.Pod); ok {
+				obj, err = s.transform.apply(p)
+			}
 			out = append(out, obj.(metav1.Object))
-			return nil
+			return err
 		})
 		page, _ := meta.ListAccessor(l)
 		return out, page.GetContinue(), err

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clientgo "k8s.io/client-go/tools/cache"
 	runtimecache "sigs.k8s.io/controller-runtime/pkg/cache"
@@ -35,7 +34,8 @@ type setup struct {
 	secure bool
 	// delay is the MaxDelay of kinglet's source; nil is the default.
 	delay *time.Duration
-	form  form
+	// untyped is of Unstructured.
+	untyped bool
 	// transform makes what is stored; whole leaves all.
 	transform transform
 	// handlers are as many; 0 is one.
@@ -50,14 +50,6 @@ type setup struct {
 	bound     int
 	namespace string
 }
-
-type form int
-
-const (
-	typed form = iota
-	unstructured
-	metadataOnly
-)
 
 type transform int
 
@@ -129,11 +121,8 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 		return s.startRuntimes(ctx, cfg, a)
 	}
 	if engine == kinglets || strings.HasPrefix(engine, delayed) {
-		switch s.form {
-		case unstructured:
+		if s.untyped {
 			return startTyped(ctx, s, cfg, a, nil, nodeOfUnstructured)
-		case metadataOnly:
-			return startTyped(ctx, s, cfg, a, nil, appOf)
 		}
 		if s.transform == emptied {
 			return startTyped(ctx, s, cfg, a, s.transform.apply, nodeOf)
@@ -147,7 +136,7 @@ func (s *setup) start(ctx context.Context, engine string, cfg *rest.Config, a *a
 // the node is not known.
 const (
 	byNamespace = "namespace"
-	secondIndex = "node or application"
+	secondIndex = "node"
 )
 
 func nodeOf(p *corev1.Pod) []string { return []string{p.Spec.NodeName} }
@@ -157,18 +146,11 @@ func nodeOfUnstructured(u *uns.Unstructured) []string {
 	return []string{node}
 }
 
-func appOf(m *metav1.PartialObjectMetadata) []string {
-	return []string{m.Labels["app.kubernetes.io/name"]}
-}
-
 var sharedIndexers = clientgo.Indexers{
 	byNamespace: clientgo.MetaNamespaceIndexFunc,
 	secondIndex: func(obj any) ([]string, error) {
-		switch obj := obj.(type) {
-		case *corev1.Pod:
-			return nodeOf(obj), nil
-		case *metav1.PartialObjectMetadata:
-			return appOf(obj), nil
+		if p, ok := obj.(*corev1.Pod); ok {
+			return nodeOf(p), nil
 		}
 		return nodeOfUnstructured(obj.(*uns.Unstructured)), nil
 	},
@@ -204,45 +186,38 @@ func (s *setup) runShared(ctx context.Context, inf clientgo.SharedIndexInformer,
 	return c, nil
 }
 
-// listWatch lists and watches through a generated client, a dynamic or a metadata one, as
+// listWatch lists and watches through a generated client or a dynamic one, as
 // the informers of the same names do.
 func (s *setup) listWatch(cfg *rest.Config) (clientgo.ListerWatcher, runtime.Object, error) {
-	lw := &clientgo.ListWatch{}
+	var lw *clientgo.ListWatch
 	var client any
 	var example runtime.Object
-	switch s.form {
-	case metadataOnly:
-		c, err := metadata.NewForConfig(cfg)
-		if err != nil {
-			return nil, nil, err
-		}
-		client, example = c, &metav1.PartialObjectMetadata{}
-		of := c.Resource(podsResource).Namespace(s.namespace)
-		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return of.List(ctx, o) }
-		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return of.Watch(ctx, o) }
-	case unstructured:
+	if s.untyped {
 		c, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, nil, err
 		}
-		client, example = c, &uns.Unstructured{}
 		of := c.Resource(podsResource).Namespace(s.namespace)
-		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return of.List(ctx, o) }
-		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return of.Watch(ctx, o) }
-	default:
+		client, example, lw = c, &uns.Unstructured{}, closures(of.List, of.Watch)
+	} else {
 		c, err := typedv1.NewForConfig(cfg)
 		if err != nil {
 			return nil, nil, err
 		}
-		client, example = c, &corev1.Pod{}
 		of := c.Pods(s.namespace)
-		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return of.List(ctx, o) }
-		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return of.Watch(ctx, o) }
+		client, example, lw = c, &corev1.Pod{}, closures(of.List, of.Watch)
 	}
 	if s.lists {
 		client = listsOnly{}
 	}
 	return clientgo.ToListWatcherWithWatchListSemantics(lw, client), example, nil
+}
+
+func closures[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error), watch func(context.Context, metav1.ListOptions) (watch.Interface, error)) *clientgo.ListWatch {
+	return &clientgo.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) },
+		WatchFuncWithContext: watch,
+	}
 }
 
 // listsOnly makes client-go list, without asking for initial events.
@@ -256,7 +231,7 @@ func (listsOnly) IsWatchListSemanticsUnSupported() bool { return true }
 // them, so that the client has to let the wire be read: see source.WrapTransport.
 func (s *setup) startDropIn(ctx context.Context, cfg *rest.Config, a *audience) (running, error) {
 	cfg.Wrap(source.WrapTransport)
-	if s.form == typed {
+	if !s.untyped {
 		c, err := typedv1.NewForConfig(cfg)
 		if err != nil {
 			return nil, err

@@ -48,10 +48,7 @@ type managed struct {
 // managing has a manager to measure, which do starts.
 func managing(do func(context.Context, *managed) error) func(context.Context, *job) (measure, error) {
 	return func(ctx context.Context, j *job) (measure, error) {
-		c, err := pods.New(*j.row.server)
-		if err != nil {
-			return nil, err
-		}
+		c := pods.New(*j.row.server)
 		ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 		defer cancel()
 		w := &managed{job: j, pods: c, control: replay.Control{Endpoint: j.Endpoint}, figures: measure{},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -33,31 +32,17 @@ func newQueue(engine string) queue {
 	case clientGo:
 		return kw.NewTypedDelayingQueue[key]()
 	case runtimes:
-		return priorities{priorityqueue.New[key]("")}
+		return priorityqueue.New[key]("")
 	case dropIn:
 		return workqueue.NewTypedDelayingQueue[key]()
 	}
 	return headStarts{keyqueue.New(keyqueue.Options[key]{})}
 }
 
-// initialAdder is a queue that lets keys of an initial list yield to others.
-type initialAdder interface{ addInitial(key) }
-
-// priorities is controller-runtime's queue, which adds such keys as its handlers do.
-type priorities struct {
-	priorityqueue.PriorityQueue[key]
-}
-
-func (q priorities) addInitial(k key) {
-	low := -100
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, k)
-}
-
 // headStarts is kinglet's queue.
 type headStarts struct{ q *keyqueue.Queue[key] }
 
 func (h headStarts) Add(k key)                       { h.q.Add(k, keyqueue.AddOptions{}) }
-func (h headStarts) addInitial(k key)                { h.q.Add(k, keyqueue.AddOptions{Head: -30 * time.Second}) }
 func (h headStarts) AddAfter(k key, d time.Duration) { h.q.Add(k, keyqueue.AddOptions{After: d}) }
 func (h headStarts) Done(k key)                      { h.q.Done(k) }
 func (h headStarts) Len() int                        { return h.q.Counts().Queued }
@@ -80,19 +65,10 @@ func queueRows() []row {
 		{name: "adds", do: queueAdds, figures: []figure{
 			{key: "ns", what: "16 goroutines add new keys: CPU an add", unit: "ns"},
 		}},
-		{name: "busy", do: queueBusy, figures: []figure{
-			{key: "ns", what: "16 goroutines add the same keys, 4 get: CPU an add", unit: "ns"},
-		}},
 		// The bytes are live heap beyond the keys' own strings.
 		{name: "waiting", do: queueWaiting, figures: []figure{
 			{key: "bytes", what: "a key that waits", unit: "B", targets: below(0, 1/1.05)},
 			{key: "ns", what: "AddAfter: CPU a key", unit: "ns"},
-		}},
-		// An initial list, runs of a millisecond on eight workers, and a live change
-		// each 5 ms until all initial keys are served.
-		{name: "restart", do: queueRestart, figures: []figure{
-			{key: "p99", what: "a live change waits, p99", unit: "ms", targets: map[string]target{kinglets: {own: 100}}},
-			{key: "initial", what: "the last initial key is served after", unit: "s"},
 		}},
 	}
 	for i := range rows {
@@ -164,34 +140,6 @@ func queueAdds(_ context.Context, j *job) (measure, error) {
 	})
 }
 
-func queueBusy(_ context.Context, j *job) (measure, error) {
-	q, keys, passes := newQueue(j.Engine), queueKeys(j.Size.scaled(10_000, 1_000)), j.Size.scaled(10, 1)
-	return j.perOperation(producers*passes*len(keys), func() {
-		var adding, working sync.WaitGroup
-		for range 4 {
-			working.Go(func() {
-				for {
-					k, shutdown := q.Get()
-					if shutdown {
-						return
-					}
-					q.Done(k)
-				}
-			})
-		}
-		for p := range producers {
-			adding.Go(func() {
-				for i := range passes * len(keys) {
-					q.Add(keys[(i+p*997)%len(keys)])
-				}
-			})
-		}
-		adding.Wait()
-		q.ShutDown()
-		working.Wait()
-	})
-}
-
 func queueWaiting(_ context.Context, j *job) (measure, error) {
 	q, keys := newQueue(j.Engine), queueKeys(j.Size.scaled(1_000_000, 5_000))
 	before := settled()
@@ -207,66 +155,4 @@ func queueWaiting(_ context.Context, j *job) (measure, error) {
 	runtime.KeepAlive(keys)
 	q.ShutDown()
 	return m, err
-}
-
-func queueRestart(_ context.Context, j *job) (measure, error) {
-	q, initial := newQueue(j.Engine), queueKeys(j.Size.scaled(100_000, 2_000))
-	add := q.Add
-	if a, ok := q.(initialAdder); ok {
-		add = a.addInitial
-	}
-	began := time.Now()
-	for _, k := range initial {
-		add(k)
-	}
-	var mu sync.Mutex
-	added := map[key]time.Time{}
-	var waits []float64
-	left, last := len(initial), time.Duration(0)
-	done := make(chan struct{})
-	var working sync.WaitGroup
-	for range 8 {
-		working.Go(func() {
-			for {
-				k, shutdown := q.Get()
-				if shutdown {
-					return
-				}
-				now := time.Now()
-				mu.Lock()
-				if at, live := added[k]; live {
-					waits = append(waits, now.Sub(at).Seconds()*1e3)
-				} else if left--; left == 0 {
-					last = now.Sub(began)
-					close(done)
-				}
-				mu.Unlock()
-				time.Sleep(time.Millisecond)
-				q.Done(k)
-			}
-		})
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	live := 0
-	for end := false; !end; {
-		select {
-		case <-done:
-			end = true
-		case <-tick.C:
-			k := key{Namespace: "live", Name: fmt.Sprint(live)}
-			live++
-			mu.Lock()
-			added[k] = time.Now()
-			mu.Unlock()
-			q.Add(k)
-		}
-	}
-	q.ShutDown()
-	working.Wait()
-	if len(waits) < live-100 {
-		return nil, fmt.Errorf("%d of %d live changes were served", len(waits), live)
-	}
-	slices.Sort(waits)
-	return measure{"p99": waits[len(waits)*99/100], "initial": last.Seconds()}, nil
 }

@@ -109,10 +109,7 @@ func measureRate(r rate) func(context.Context, *job) (measure, error) {
 	return func(ctx context.Context, j *job) (measure, error) {
 		ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 		defer cancel()
-		c, err := pods.New(*j.row.server)
-		if err != nil {
-			return nil, err
-		}
+		c := pods.New(*j.row.server)
 		control := replay.Control{Endpoint: j.Endpoint}
 		n, warm := r.events(), r.warm()
 		if j.Engine == drain {

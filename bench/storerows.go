@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,12 +66,6 @@ func storeRows() []row {
 			{key: "writes", what: "writes", unit: "/s"},
 			{key: "lone p50", what: "a write until it is read, alone: p50", unit: "µs"},
 		}, do: storeContention},
-		{name: "snapshot-wait", engines: []string{kinglets}, figures: []figure{
-			{key: "p50", what: "taking a snapshot amid batches: p50", unit: "µs"},
-			{key: "p99", what: "p99", unit: "µs"},
-			{key: "p9999", what: "p99.99", unit: "µs"},
-			{key: "ns", what: "an operation of these batches", unit: "ns"},
-		}, do: storeSnapshotWait},
 		{name: "memory", engines: all, figures: []figure{
 			{key: "bytes", what: "store memory an object", unit: "B", targets: below(2, 1)},
 			{key: "marking", what: "marking the store, beyond its objects", unit: "ms", targets: below(2, 0)},
@@ -344,47 +336,6 @@ func storeContention(_ context.Context, j *job) (measure, error) {
 	alone := c.run(0)
 	m := c.run(readers)
 	m["lone p50"] = alone["p50"]
-	return m, nil
-}
-
-// storeSnapshotWait measures how long taking a fresh snapshot takes while the writer
-// applies batches without a pause: updates that move an index, inserts and deletes.
-func storeSnapshotWait(_ context.Context, j *job) (measure, error) {
-	w := newSmallPods(j.store().large)
-	s := newStore(j.Engine, w.pods(0, 0)).(*typedStore)
-	var ops []store.Op[*corev1.Pod]
-	for range 20_000 {
-		p := w.pod(w.rnd.IntN(w.n), 1, w.rnd.IntN(1000))
-		op := store.Op[*corev1.Pod]{Key: keyOf(p), Object: p}
-		if w.rnd.IntN(4) == 0 {
-			op.Delete, op.Object = true, nil
-		}
-		ops = append(ops, op)
-	}
-	settled()
-	var stop atomic.Bool
-	var applied int
-	var all sync.WaitGroup
-	begin := time.Now()
-	all.Go(func() {
-		var changes []store.Change[*corev1.Pod]
-		for at := 0; !stop.Load(); at = (at + 1000) % len(ops) {
-			changes, _ = s.Apply(store.Batch[*corev1.Pod]{Ops: ops[at : at+1000]}, changes[:0])
-			applied += 1000
-		}
-	})
-	var took []float64
-	for time.Since(begin) < j.store().contention/2 {
-		start := time.Now()
-		s.Snapshot()
-		took = append(took, micros(time.Since(start)))
-		for time.Since(start) < 20*time.Microsecond {
-		}
-	}
-	stop.Store(true)
-	all.Wait()
-	m := percentiles(took)
-	m["ns"] = float64(time.Since(begin).Nanoseconds()) / float64(applied)
 	return m, nil
 }
 

@@ -69,10 +69,7 @@ func measureWire(p phases) func(context.Context, *job) (measure, error) {
 }
 
 func (p *phases) measure(ctx context.Context, j *job) (measure, error) {
-	c, err := pods.New(*j.row.server)
-	if err != nil {
-		return nil, err
-	}
+	c := pods.New(*j.row.server)
 	w := &wire{
 		phases: p, job: j, pods: c, control: replay.Control{Endpoint: j.Endpoint},
 		audience: newAudience(max(p.handlers, 1)), figures: measure{},
@@ -204,7 +201,7 @@ func (w *wire) relisted(ctx context.Context, changed int, figure string) error {
 	w.happened += changed
 	probe := w.audience.expect(w.pods.VersionAfter(w.happened), 1)
 	cost, err := w.job.phase(figure, func() error {
-		if _, err := w.control.Relist(ctx, changed); err != nil {
+		if err := w.control.Relist(ctx, changed); err != nil {
 			return err
 		}
 		return w.audience.wait(ctx, probe)
@@ -290,6 +287,10 @@ func (p *setup) openDrain(ctx context.Context, j *job) (*drained, error) {
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		return nil, fmt.Errorf("the server answers %s", resp.Status)
+	}
+	if p.secure && resp.ProtoMajor != 2 {
+		resp.Body.Close()
+		return nil, fmt.Errorf("the server speaks %s", resp.Proto)
 	}
 	return &drained{body: resp.Body, client: client, buf: make([]byte, drainRead)}, nil
 }

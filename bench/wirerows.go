@@ -48,9 +48,8 @@ func wireRows(s size) []row {
 	}
 	lists := setup{encoding: replay.Protobuf, lists: true}
 	add("protobuf LIST", three[:2], phases{setup: lists}, pods.Options{}, wireTargets[replay.Protobuf].base, once)
-	add("unstructured", three, phases{setup: setup{encoding: replay.JSON, form: unstructured}, rounds: burstRounds}, middle,
+	add("unstructured", three, phases{setup: setup{encoding: replay.JSON, untyped: true}, rounds: burstRounds}, middle,
 		map[string]map[string]target{"heap": below(6, 6), "sync peak": below(6, 6), "sync cpu": below(8, 8), "event cpu": below(12, 12)})
-	add("metadata only", three[:2], phases{setup: setup{encoding: replay.Metadata, form: metadataOnly}, rounds: burstRounds}, pods.Options{}, nil, once)
 	add("protobuf fourfold", three[:2], phases{setup: setup{encoding: replay.Protobuf}}, pods.Options{Pods: 4 * s.Pods}, nil, once)
 	return rows
 }

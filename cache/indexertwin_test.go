@@ -76,6 +76,15 @@ func (p *twins) object() *corev1.ConfigMap {
 	return oddConfigMap(p.r, p.version)
 }
 
+// anyKey is that of an object that is there, mostly.
+func (p *twins) anyKey() string {
+	keys := slices.Sorted(slices.Values(p.theirs.ListKeys()))
+	if len(keys) == 0 || p.r.IntN(5) == 0 {
+		return "absent"
+	}
+	return keys[p.r.IntN(len(keys))]
+}
+
 func (p *twins) step() {
 	switch n := p.r.IntN(100); {
 	case n < 30:
@@ -84,9 +93,15 @@ func (p *twins) step() {
 	case n < 60:
 		obj := p.object()
 		p.both("Update", func(i kc.Indexer) error { return i.Update(obj) })
-	case n < 85:
+	case n < 80:
 		obj := p.object()
 		p.both("Delete", func(i kc.Indexer) error { return i.Delete(obj) })
+	case n < 85:
+		gone := DeletedFinalStateUnknown{Key: p.anyKey()}
+		if p.r.IntN(2) == 0 {
+			gone.Obj = p.object()
+		}
+		p.both("Delete of an unknown state", func(i kc.Indexer) error { return i.Delete(gone) })
 	case n < 90:
 		p.version++
 		list := make([]any, p.r.IntN(80))

@@ -131,6 +131,23 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 
 func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 	silenced(t)
+	for name, run := range map[string]func(ListerWatcher, InformerNameAndResource, *figures) func(context.Context){
+		"with a controller": func(lw ListerWatcher, id InformerNameAndResource, f *figures) func(context.Context) {
+			_, c := NewInformerWithOptions(InformerOptions{
+				ListerWatcher: lw, ObjectType: &corev1.Pod{}, Handler: ResourceEventHandlerFuncs{}, Identifier: id, InformerMetricsProvider: f,
+			})
+			return c.RunWithContext
+		},
+		"shared": func(lw ListerWatcher, id InformerNameAndResource, f *figures) func(context.Context) {
+			return NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, SharedIndexInformerOptions{Identifier: id, InformerMetricsProvider: f}).RunWithContext
+		},
+	} {
+		t.Run(name, func(t *testing.T) { informerTells(t, run) })
+	}
+}
+
+// informerTells has an informer that run makes tell its metrics, and nothing without a name.
+func informerTells(t *testing.T, run func(ListerWatcher, InformerNameAndResource, *figures) func(context.Context)) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := NewInformerName("metrics of an informer")
 		if err != nil {
@@ -139,16 +156,14 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 		defer n.Release()
 		f := &figures{}
 		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4")), lists("6", pod("a", "3"), pod("b", "4"), pod("c", "6"))}}
-		_, c := NewInformerWithOptions(InformerOptions{
-			ListerWatcher: s, ObjectType: &corev1.Pod{}, Handler: ResourceEventHandlerFuncs{},
-			Identifier: n.WithResource(schema.GroupVersionResource{Resource: "pods"}), InformerMetricsProvider: f,
-		})
+		named := run(s, n.WithResource(schema.GroupVersionResource{Resource: "pods"}), f)
+		unnamed := &figures{}
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.RunWithContext(ctx)
-		}()
+		var running sync.WaitGroup
+		running.Go(func() { named(ctx) })
+		running.Go(func() {
+			run(&script{lists: []func() (runtime.Object, error){lists("5", pod("a", "3"))}}, InformerNameAndResource{}, unnamed)(ctx)
+		})
 		testbubble.Elapse(time.Minute)
 		want(t, "queued by a list", f.of("queued"), "[2 0]")
 		want(t, "version of a list", f.of("store version"), "[5]")
@@ -157,8 +172,9 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 		want(t, "queued by an event", f.of("queued"), "[2 0 1 0]")
 		want(t, "version of an event", f.of("store version"), "[5 6]")
 		want(t, "latencies, in which no time passes here", f.of("latency"), "[0 0]")
+		want(t, "what one without a name tells", fmt.Sprint(unnamed.told), "map[]")
 		cancel()
-		<-done
+		running.Wait()
 	})
 }
 

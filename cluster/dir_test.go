@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 func TestAFolderBelongsToOneClusterAtATime(t *testing.T) {
@@ -91,11 +94,39 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 
 func TestOptionsThatMakeNoSenseAreAllNamed(t *testing.T) {
 	_, err := Start(t.Context(), Options{
-		Nodes: -1, Deployments: -1, Replicas: -1, Churn: -1, Verbosity: -1, JobDuration: -1,
+		Nodes: -1, Deployments: -1, Replicas: -1, Churn: -1, Verbosity: -1,
 		Components: []Component{"kube-proxy"},
 	})
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 7 {
-		t.Errorf("got %v, want seven errors", err)
+	if !ok || len(joined.Unwrap()) != 6 {
+		t.Errorf("got %v, want six errors", err)
+	}
+}
+
+func TestOnlyOurOwnKubeconfigsAreReplaced(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := mayReplaceKubeconfig(file); err != nil {
+		t.Errorf("one that is not there: %v", err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[clusterName] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := mayReplaceKubeconfig(file); err != nil {
+		t.Errorf("one of ours: %v", err)
+	}
+	config.Clusters["production"] = &clientcmdapi.Cluster{Server: "https://example.com"}
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	if mayReplaceKubeconfig(file) == nil {
+		t.Error("one that somebody else needs would be replaced")
+	}
+	if err := os.WriteFile(file, []byte("notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if mayReplaceKubeconfig(file) == nil {
+		t.Error("a file that is no kubeconfig would be replaced")
 	}
 }

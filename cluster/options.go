@@ -26,10 +26,6 @@ type Options struct {
 	// Nodes out of Components.
 	Nodes int
 
-	// JobDuration is how long the containers of a pod run that does not restart
-	// them. 0 means one second.
-	JobDuration time.Duration
-
 	// Deployments of Replicas pods each are kept, and changed Churn times a
 	// second. Replicas 0 means 3. The rate can be changed later, SetChurn.
 	Deployments int
@@ -79,9 +75,6 @@ func (o *Options) validate() error {
 	}
 	if o.Verbosity < 0 {
 		errs = append(errs, fmt.Errorf("cluster: Verbosity is %d, must not be negative", o.Verbosity))
-	}
-	if o.JobDuration < 0 {
-		errs = append(errs, fmt.Errorf("cluster: JobDuration is %v, must not be negative", o.JobDuration))
 	}
 	for _, c := range o.Components {
 		if !c.valid() {

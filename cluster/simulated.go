@@ -26,11 +26,7 @@ func (c *Cluster) startNodes(ctx context.Context) (process, error) {
 	if err != nil {
 		return nil, err
 	}
-	simulator, err := nodes.New(client, nodes.Options{
-		Nodes:       c.opts.Nodes,
-		JobDuration: c.opts.JobDuration,
-		OnError:     logError,
-	})
+	simulator, err := nodes.New(client, c.opts.Nodes, logError)
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@
 // # Differences
 //
 // Where client-go is known to be wrong or weak, this package differs. Each of
-// these is a test of package kinglettest/conformance/queues, which runs over
-// both and so notices when client-go has been mended.
+// these is a test that runs over both and so notices when client-go has been
+// mended.
 //
 //   - When Done is called of an item that is queued and that nobody processes:
 //     it stands in the queue twice, and two workers process it at a time. Here:

@@ -23,6 +23,28 @@ const (
 	retryAfter = 500 * time.Millisecond
 )
 
+// Options configure New. The zero value keeps nothing and does nothing.
+type Options struct {
+	// Deployments to keep, ten in a namespace, with about Replicas pods each:
+	// scaling moves between half and one and a half of it.
+	Deployments, Replicas int
+
+	// Rate is how many operations there are a second. 0 means none once the
+	// deployments exist.
+	Rate float64
+
+	// OnError is told about operations that failed; the next one is tried as
+	// if nothing had happened. Called from Run.
+	OnError func(error)
+}
+
+func validateRate(rate float64) error {
+	if !(rate >= 0) || math.IsInf(rate, 0) {
+		return fmt.Errorf("churn: rate is %v, must be a number of operations a second", rate)
+	}
+	return nil
+}
+
 // Churn keeps deployments and changes them. SetRate may be called from any
 // goroutine.
 type Churn struct {
@@ -37,12 +59,12 @@ type Churn struct {
 
 // New returns a Churn that writes through client. It starts nothing.
 func New(client kubernetes.Interface, opts Options) (*Churn, error) {
-	if err := opts.validate(); err != nil {
+	if err := validateRate(opts.Rate); err != nil {
 		return nil, err
 	}
 	return &Churn{
 		client:  client,
-		opts:    opts.withDefaults(),
+		opts:    opts,
 		turn:    make(chan struct{}, 1),
 		rate:    opts.Rate,
 		changed: make(chan struct{}),
@@ -76,7 +98,7 @@ func (c *Churn) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	plan := newPlan(c.opts)
+	plan := newPlan(c.opts.Deployments, c.opts.Replicas)
 	c.insist(ctx, func(ctx context.Context) error { return c.find(ctx, plan) })
 	for ctx.Err() == nil {
 		op, missing := plan.missing()
@@ -154,13 +176,15 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (c *Churn) namespace(slot int) string { return namespaceName(slot % c.opts.Namespaces) }
+func (c *Churn) namespaces() int { return (c.opts.Deployments + 9) / 10 }
+
+func (c *Churn) namespace(slot int) string { return namespaceName(slot % c.namespaces()) }
 
 // find makes the namespaces, and tells the plan what is in them.
 func (c *Churn) find(ctx context.Context, p *plan) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	for n := range c.opts.Namespaces {
+	for n := range c.namespaces() {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name:   namespaceName(n),
 			Labels: map[string]string{managedBy: managedByUs},

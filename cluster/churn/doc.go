@@ -4,7 +4,6 @@
 // to watch.
 //
 // What to do next is decided by a plan that knows no clock and no cluster
-// (plan.go, with its randomness given from outside, so that a seed repeats
-// it); [Churn] carries it out at its pace. A plan learns what has happened only
+// (plan.go); [Churn] carries it out at its pace. A plan learns what has happened only
 // when it has: an operation that fails is not assumed.
 package churn

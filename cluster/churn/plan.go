@@ -51,12 +51,8 @@ type slot struct {
 	revision int
 }
 
-func newPlan(opts Options) *plan {
-	return &plan{
-		random:   rand.New(rand.NewPCG(opts.Seed, 0)),
-		replicas: opts.Replicas,
-		slots:    make([]slot, opts.Deployments),
-	}
+func newPlan(deployments, replicas int) *plan {
+	return &plan{random: rand.New(rand.NewPCG(0, 0)), replicas: replicas, slots: make([]slot, deployments)}
 }
 
 // missing returns the creation of a deployment that is not there, or false if

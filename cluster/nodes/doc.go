@@ -4,13 +4,12 @@
 //
 // A [Simulator] talks to an API server and to nothing else, so it works with
 // any control plane and, in tests, with client-go's fake. What a pod's status
-// should be is decided by pure functions of the pod and the time (status.go,
-// step.go), what a node's by functions of its number (node.go, lease.go); the
-// rest of the package carries their answers to the server.
+// should be is decided by pure functions of the pod and the time (status.go),
+// what a node's by functions of its number (node.go); simulator.go carries
+// their answers to the server.
 //
-// Goroutines: one Run has one reflector for pods and one for nodes, Workers
-// that apply what is queued, and up to four that renew leases. The only lock
-// is the address pool's, under which nothing is called.
+// Goroutines: one Run has one reflector for pods and one for nodes, eight workers
+// that apply what is queued, and up to four that renew leases.
 //
 // # Why not kwok
 //

@@ -21,7 +21,7 @@ func NodeName(n int) string { return fmt.Sprintf("node-%d", n) }
 func newNode(n int, now time.Time) *corev1.Node {
 	name := NodeName(n)
 	zone := fmt.Sprintf("zone-%c", 'a'+n%zones)
-	node := &corev1.Node{
+	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
 			Labels: map[string]string{
@@ -33,68 +33,47 @@ func newNode(n int, now time.Time) *corev1.Node {
 				corev1.LabelInstanceTypeStable: "simulated",
 			},
 		},
-		Spec: corev1.NodeSpec{
-			PodCIDR:    podCIDR(n).String(),
-			PodCIDRs:   []string{podCIDR(n).String()},
-			ProviderID: "kinglet://" + name,
-		},
+		Spec:   corev1.NodeSpec{ProviderID: "kinglet://" + name},
+		Status: nodeStatus(n, now),
 	}
-	node.Status = nodeStatus(n, node.Status, now)
-	return node
 }
 
-// nodeStatus returns what the n-th node reports at now, where last is what it
-// reported before: conditions that stay keep the time of their transition.
-func nodeStatus(n int, last corev1.NodeStatus, now time.Time) corev1.NodeStatus {
-	status := *last.DeepCopy()
+// nodeStatus returns what the n-th node reports at now.
+func nodeStatus(n int, now time.Time) corev1.NodeStatus {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("64"),
 		corev1.ResourceMemory:           resource.MustParse("256Gi"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("1Ti"),
-		corev1.ResourcePods:             *resource.NewQuantity(podsPerNode, resource.DecimalSI),
+		corev1.ResourcePods:             resource.MustParse("1000"),
 	}
-	status.Capacity, status.Allocatable = room, room.DeepCopy()
-	status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: nodeAddress(n).String()},
-		{Type: corev1.NodeHostName, Address: NodeName(n)},
+	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
+		at := metav1.NewTime(now)
+		return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: at, LastTransitionTime: at}
 	}
-	status.NodeInfo = corev1.NodeSystemInfo{
-		MachineID:               fmt.Sprintf("%032x", n),
-		SystemUUID:              fmt.Sprintf("00000000-0000-0000-0000-%012x", n),
-		BootID:                  fmt.Sprintf("00000000-0000-0000-0001-%012x", n),
-		KernelVersion:           "6.12.0-simulated",
-		OSImage:                 "Simulated Linux",
-		ContainerRuntimeVersion: "containerd://2.1.0",
-		KubeletVersion:          kubeletVersion,
-		OperatingSystem:         "linux",
-		Architecture:            "amd64",
+	return corev1.NodeStatus{
+		Capacity: room, Allocatable: room.DeepCopy(),
+		Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: nodeAddress(n).String()},
+			{Type: corev1.NodeHostName, Address: NodeName(n)},
+		},
+		NodeInfo: corev1.NodeSystemInfo{
+			MachineID:               fmt.Sprintf("%032x", n),
+			SystemUUID:              fmt.Sprintf("00000000-0000-0000-0000-%012x", n),
+			BootID:                  fmt.Sprintf("00000000-0000-0000-0001-%012x", n),
+			KernelVersion:           "6.12.0-simulated",
+			OSImage:                 "Simulated Linux",
+			ContainerRuntimeVersion: "containerd://2.1.0",
+			KubeletVersion:          kubeletVersion,
+			OperatingSystem:         "linux",
+			Architecture:            "amd64",
+		},
+		Conditions: []corev1.NodeCondition{
+			condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+			condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+			condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+			condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"),
+		},
 	}
-	for _, want := range []corev1.NodeCondition{
-		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
-		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
-		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
-		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"},
-	} {
-		setNodeCondition(&status, want, now)
-	}
-	return status
-}
-
-func setNodeCondition(status *corev1.NodeStatus, want corev1.NodeCondition, now time.Time) {
-	want.LastHeartbeatTime = metav1.NewTime(now)
-	for i, have := range status.Conditions {
-		if have.Type != want.Type {
-			continue
-		}
-		want.LastTransitionTime = have.LastTransitionTime
-		if have.Status != want.Status {
-			want.LastTransitionTime = metav1.NewTime(now)
-		}
-		status.Conditions[i] = want
-		return
-	}
-	want.LastTransitionTime = metav1.NewTime(now)
-	status.Conditions = append(status.Conditions, want)
 }
 
 // nodeReady reports whether the cluster believes node to be up. The node

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,27 +22,32 @@ import (
 type fakeCluster struct {
 	*fake.Clientset
 	simulator *Simulator
-	// refuse is asked before every update. (The fake's own reactors cannot be
+	// refuse has every update and patch fail. (The fake's own reactors cannot be
 	// changed while it is in use.)
-	refuse atomic.Pointer[func(clienttesting.Action) error]
+	refuse atomic.Bool
+	// reported counts what the simulator told of.
+	reported atomic.Int64
 }
+
+var errAway = errors.New("the server is away")
 
 // simulate runs a simulator against a fake cluster, in a bubble whose time
 // stands until everybody waits.
-func simulate(t *testing.T, opts Options, test func(t *testing.T, ctx context.Context, c *fakeCluster), objects ...runtime.Object) {
+func simulate(t *testing.T, nodes int, test func(t *testing.T, ctx context.Context, c *fakeCluster), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeCluster{Clientset: fake.NewClientset(objects...)}
-		c.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-			if refuse := c.refuse.Load(); refuse != nil {
-				if err := (*refuse)(action); err != nil {
-					return true, nil, err
-				}
-			}
-			return false, nil, nil
-		})
+		for _, verb := range []string{"update", "patch"} {
+			c.PrependReactor(verb, "*", func(clienttesting.Action) (bool, runtime.Object, error) { return c.refuse.Load(), nil, errAway })
+		}
 		var err error
-		if c.simulator, err = New(c, opts); err != nil {
+		onError := func(err error) {
+			if !errors.Is(err, errAway) {
+				t.Errorf("reported %v", err)
+			}
+			c.reported.Add(1)
+		}
+		if c.simulator, err = New(c, nodes, onError); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +96,7 @@ func getPod(t *testing.T, ctx context.Context, client *fakeCluster, name string)
 }
 
 func TestPodsBoundToTheNodesRun(t *testing.T) {
-	simulate(t, Options{Nodes: 3}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+	simulate(t, 3, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		for i := range 30 {
 			pod := podOn(i%3, fmt.Sprintf("pod-%d", i), nil)
 			if _, err := client.CoreV1().Pods("ns").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
@@ -125,19 +127,19 @@ func TestPodsBoundToTheNodesRun(t *testing.T) {
 
 func TestAPodThatRanBeforeKeepsItsAddress(t *testing.T) {
 	before := podOn(0, "before", nil)
-	before.Status = runningStatus(before, nodeAddress(0), podAddress(0, 1), testTime)
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
-		if ip := getPod(t, ctx, client, "before").Status.PodIP; ip != podAddress(0, 1).String() {
+	before.Status = runningStatus(before, nodeAddress(0), podAddress(1), testTime)
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+		if ip := getPod(t, ctx, client, "before").Status.PodIP; ip != podAddress(1).String() {
 			t.Errorf("it is at %s now", ip)
 		}
-		if ip := getPod(t, ctx, client, "after").Status.PodIP; ip == "" || ip == podAddress(0, 1).String() {
+		if ip := getPod(t, ctx, client, "after").Status.PodIP; ip == "" || ip == podAddress(1).String() {
 			t.Errorf("the new pod is at %q", ip)
 		}
 	}, before, podOn(0, "after", nil))
 }
 
 func TestDeletionsAreFinished(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		pod := getPod(t, ctx, client, "pod")
 		pod.DeletionTimestamp = ptr.To(metav1.Now())
 		pod.DeletionGracePeriodSeconds = ptr.To[int64](30)
@@ -155,21 +157,16 @@ func TestDeletionsAreFinished(t *testing.T) {
 		if deleted.Name != "pod" || options.GracePeriodSeconds == nil || *options.GracePeriodSeconds != 0 || *options.Preconditions.UID != pod.UID {
 			t.Errorf("got %+v", deleted)
 		}
-		if client.simulator.addresses.mu.Lock(); len(client.simulator.addresses.byPod) != 0 {
-			t.Errorf("addresses are still taken: %v", client.simulator.addresses.byPod)
-		}
-		client.simulator.addresses.mu.Unlock()
 	}, podOn(0, "pod", nil))
 }
 
 func TestJobsPodsSucceedAfterTheirTime(t *testing.T) {
 	once := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
-	simulate(t, Options{JobDuration: time.Minute}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
-		elapse(58 * time.Second)
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		if phase := getPod(t, ctx, client, "job").Status.Phase; phase != corev1.PodRunning {
 			t.Errorf("before its time it is %s", phase)
 		}
-		elapse(3 * time.Second)
+		elapse(2 * jobDuration)
 		if phase := getPod(t, ctx, client, "job").Status.Phase; phase != corev1.PodSucceeded {
 			t.Errorf("after its time it is %s", phase)
 		}
@@ -177,16 +174,15 @@ func TestJobsPodsSucceedAfterTheirTime(t *testing.T) {
 }
 
 func TestEveryNodeRenewsItsLease(t *testing.T) {
-	const interval = 10 * time.Second
-	simulate(t, Options{Nodes: 9, LeaseInterval: interval}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+	simulate(t, 9, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		for range 5 {
-			elapse(interval)
+			elapse(leaseInterval)
 			for n := range 9 {
 				lease, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, NodeName(n), metav1.GetOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if age := time.Since(lease.Spec.RenewTime.Time); age > interval+time.Second {
+				if age := time.Since(lease.Spec.RenewTime.Time); age > leaseInterval+time.Second {
 					t.Errorf("the lease of %s was renewed %v ago", NodeName(n), age)
 				}
 			}
@@ -194,50 +190,10 @@ func TestEveryNodeRenewsItsLease(t *testing.T) {
 	})
 }
 
-func TestALeaseThatIsDeletedOrChangedIsRenewedAllTheSame(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
-		leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-		elapse(20 * time.Second)
-		if err := leases.Delete(ctx, NodeName(0), metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		elapse(11 * time.Second)
-		if _, err := leases.Get(ctx, NodeName(0), metav1.GetOptions{}); err != nil {
-			t.Errorf("after it was deleted: %v", err)
-		}
-		var once sync.Once
-		refuse := func(clienttesting.Action) (err error) {
-			once.Do(func() {
-				err = apierrors.NewConflict(coordinationv1.Resource("leases"), NodeName(0), errors.New("changed"))
-			})
-			return err
-		}
-		client.refuse.Store(&refuse)
-		elapse(11 * time.Second)
-		lease, err := leases.Get(ctx, NodeName(0), metav1.GetOptions{})
-		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 10*time.Second {
-			t.Errorf("after a conflict: %+v, %v", lease, err)
-		}
-	})
-}
-
-func TestANodeReportsItselfNowAndThen(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
-		elapse(statusInterval + time.Minute)
-		node, err := client.CoreV1().Nodes().Get(ctx, NodeName(0), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if age := time.Since(node.Status.Conditions[0].LastHeartbeatTime.Time); age > statusInterval {
-			t.Errorf("the last report is %v old", age)
-		}
-	})
-}
-
 func TestANodeThatWasGivenUpSaysThatItLives(t *testing.T) {
 	silent := newNode(0, testTime)
-	setNodeCondition(&silent.Status, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}, testTime)
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+	silent.Status.Conditions[3].Status = corev1.ConditionUnknown // of Ready
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		// Once when it registers, and again whenever it happens.
 		for range 2 {
 			node, err := client.CoreV1().Nodes().Get(ctx, NodeName(0), metav1.GetOptions{})
@@ -257,7 +213,7 @@ func TestANodeThatWasGivenUpSaysThatItLives(t *testing.T) {
 }
 
 func TestADeletedNodeIsSilent(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		if err := client.CoreV1().Nodes().Delete(ctx, NodeName(0), metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -273,30 +229,25 @@ func TestADeletedNodeIsSilent(t *testing.T) {
 }
 
 func TestWhatFailsIsReportedAndTriedAgain(t *testing.T) {
-	away := errors.New("the server is away")
-	var reported atomic.Int64
-	opts := Options{OnError: func(err error) {
-		if !errors.Is(err, away) {
-			t.Errorf("reported %v", err)
-		}
-		reported.Add(1)
-	}}
-	simulate(t, opts, func(t *testing.T, ctx context.Context, client *fakeCluster) {
-		refuse := func(clienttesting.Action) error { return away }
-		client.refuse.Store(&refuse)
+	simulate(t, 1, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+		leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+		client.refuse.Store(true)
 		if _, err := client.CoreV1().Pods("ns").Create(ctx, podOn(0, "pod", nil), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		elapse(time.Minute)
-		if reported.Load() == 0 {
+		if client.reported.Load() == 0 {
 			t.Error("nothing was reported")
 		}
-		client.refuse.Store(nil)
+		client.refuse.Store(false)
+		if err := leases.Delete(ctx, NodeName(0), metav1.DeleteOptions{}); err != nil { // it is made again
+			t.Fatal(err)
+		}
 		elapse(11 * time.Second)
 		if phase := getPod(t, ctx, client, "pod").Status.Phase; phase != corev1.PodRunning {
 			t.Errorf("the pod is %s", phase)
 		}
-		lease, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, NodeName(0), metav1.GetOptions{})
+		lease, err := leases.Get(ctx, NodeName(0), metav1.GetOptions{})
 		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 11*time.Second {
 			t.Errorf("the lease is %+v, %v", lease, err)
 		}
@@ -309,9 +260,9 @@ func TestRegistrationWaitsForTheServer(t *testing.T) {
 		var fails atomic.Bool
 		fails.Store(true)
 		client.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return fails.Load(), nil, errors.New("the server is away")
+			return fails.Load(), nil, errAway
 		})
-		s, err := New(client, Options{Nodes: 20})
+		s, err := New(client, 20, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,12 +286,4 @@ func TestRegistrationWaitsForTheServer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestOptionsThatMakeNoSenseAreAllNamed(t *testing.T) {
-	_, err := New(fake.NewClientset(), Options{Nodes: -1, Workers: -1, JobDuration: -1, LeaseInterval: -1})
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 4 {
-		t.Errorf("got %v, want four errors", err)
-	}
 }

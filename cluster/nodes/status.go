@@ -170,10 +170,9 @@ type step struct {
 	after  time.Duration     // 0 means not before the pod changes
 }
 
-// next decides about pod, which is bound to the node at host and has, or is to
-// have, the address addr. jobDuration is how long pods run that end by
-// themselves. pod is not modified.
-func next(pod *corev1.Pod, host, addr netip.Addr, jobDuration time.Duration, now time.Time) step {
+// next decides about pod, which is bound to the node at host and is to have the address
+// addr if it has none. pod is not modified.
+func next(pod *corev1.Pod, host, addr netip.Addr, now time.Time) step {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil {
 		return nextOfDeleted(pod, ended, now)

@@ -2,7 +2,6 @@ package apiserver_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -146,23 +145,6 @@ func (w *world) sees(i watch.Interface, want string) {
 
 func yes() *bool { b := true; return &b }
 
-func TestAListHasWhatWasCreatedAndAWatchFromThereWhatHappenedSince(t *testing.T) {
-	in(t, apiserver.Options{}, func(w *world) {
-		w.create("a", nil)
-		l := w.list(metav1.ListOptions{})
-		if len(l.Items) != 1 || l.Items[0].Name != "a" || l.Items[0].UID == "" || l.ResourceVersion != strconv.FormatInt(w.storage.Revision(), 10) {
-			w.Fatalf("the list is %+v", l)
-		}
-		i := w.watch(metav1.ListOptions{ResourceVersion: l.ResourceVersion})
-		w.create("b", nil)
-		w.update("a", "1")
-		if err := w.client.CoreV1().ConfigMaps("default").Delete(w.Context(), "b", metav1.DeleteOptions{}); err != nil {
-			w.Fatal(err)
-		}
-		w.sees(i, "ADDED:b0 MODIFIED:a1 DELETED:b0")
-	})
-}
-
 func TestAWatchListSendsEverythingAndThenTheBookmark(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		w.create("a", nil)
@@ -216,42 +198,6 @@ func TestAWatchFromBeforeACompactionEndsWithExpired(t *testing.T) {
 		w.update("a", "1")
 		w.storage.Compact(w.storage.Revision())
 		w.sees(w.watch(metav1.ListOptions{ResourceVersion: rv}), "ERROR:410 end")
-	})
-}
-
-func TestWhatEntersOrLeavesASelectorIsAddedOrDeleted(t *testing.T) {
-	in(t, apiserver.Options{}, func(w *world) {
-		a := w.create("a", map[string]string{"app": "x"})
-		i := w.watch(metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: a.ResourceVersion})
-		for _, app := range []string{"y", "x"} {
-			b := a.DeepCopy()
-			b.ResourceVersion, b.Labels = "", map[string]string{"app": app}
-			if _, err := w.storage.Update(b); err != nil {
-				w.Fatal(err)
-			}
-		}
-		w.sees(i, "DELETED:a0 ADDED:a0")
-		if l := w.list(metav1.ListOptions{FieldSelector: "metadata.name=b"}); len(l.Items) != 0 {
-			w.Errorf("%d objects have another name", len(l.Items))
-		}
-	})
-}
-
-func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
-	in(t, apiserver.Options{}, func(w *world) {
-		old := w.create("a", nil)
-		w.update("a", "1")
-		old = old.DeepCopy()
-		old.Data["v"] = "2"
-		_, err := w.client.CoreV1().ConfigMaps("default").Update(w.Context(), old, metav1.UpdateOptions{})
-		if !apierrors.IsConflict(err) {
-			w.Errorf("answered with %v", err)
-		}
-		before := w.storage.Revision()
-		w.update("a", "1")
-		if w.storage.Revision() != before {
-			w.Error("an update that changes nothing is a write")
-		}
 	})
 }
 

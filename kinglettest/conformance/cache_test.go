@@ -5,7 +5,6 @@ package conformance_test
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	kc "k8s.io/client-go/tools/cache"
@@ -68,11 +67,7 @@ func kinglet() conformance.Implementation {
 			return cache.NewRealFIFO(key, known, transform)
 		},
 		NewRealFIFOWithOptions: func(o kc.RealFIFOOptions) conformance.RealFIFO { return cache.NewRealFIFOWithOptions(o) },
-		NewReadableFIFO:        func(key kc.KeyFunc) conformance.ReadableQueue { return cache.NewFIFO(key) },
-		NewReadableDeltaFIFO: func(o kc.DeltaFIFOOptions) conformance.ReadableQueue {
-			return cache.NewDeltaFIFOWithOptions(o)
-		},
-		Requeue: func(err error) error { return cache.ErrRequeue{Err: err} },
+		Requeue:                func(err error) error { return cache.ErrRequeue{Err: err} },
 
 		NewReflector:            cache.NewReflector,
 		NewReflectorWithOptions: cache.NewReflectorWithOptions,
@@ -82,7 +77,7 @@ func kinglet() conformance.Implementation {
 				ObjectType: c.ObjectType, ObjectDescription: c.ObjectDescription,
 				FullResyncPeriod: c.FullResyncPeriod, MinWatchTimeout: c.MinWatchTimeout, ShouldResync: c.ShouldResync,
 				WatchErrorHandler: c.WatchErrorHandler, WatchErrorHandlerWithContext: c.WatchErrorHandlerWithContext,
-				WatchListPageSize: c.WatchListPageSize, RetryOnError: c.RetryOnError,
+				WatchListPageSize: c.WatchListPageSize,
 			})
 		},
 
@@ -119,7 +114,6 @@ func kinglet() conformance.Implementation {
 		NewSharedInformer:                 cache.NewSharedInformer,
 		NewSharedIndexInformer:            cache.NewSharedIndexInformer,
 		NewSharedIndexInformerWithOptions: cache.NewSharedIndexInformerWithOptions,
-		NewTypedSharedPodInformer:         cache.NewTypedSharedIndexInformer[*corev1.Pod],
 		ShutDownEventHandler:              cache.ShutDownEventHandler,
 		HandlerBound:                      1 << 16,
 

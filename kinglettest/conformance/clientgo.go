@@ -3,7 +3,6 @@ package conformance
 //lint:file-ignore SA1019 deprecated names are as much of the surface as others
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	kc "k8s.io/client-go/tools/cache"
@@ -78,7 +77,6 @@ func ClientGo() Implementation {
 		NewSharedIndexInformer:            kc.NewSharedIndexInformer,
 		NewSharedIndexInformerWithOptions: kc.NewSharedIndexInformerWithOptions,
 		ShutDownEventHandler:              kc.ShutDownEventHandler,
-		NewTypedSharedPodInformer:         kc.NewTypedSharedIndexInformer[*corev1.Pod],
 
 		WaitForCacheSync:      kc.WaitForCacheSync,
 		WaitForNamedCacheSync: kc.WaitForNamedCacheSync,

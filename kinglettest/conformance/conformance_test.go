@@ -2,14 +2,17 @@ package conformance_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
 	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
+	"github.com/kinglet-go/kinglet/internal/tests/parity"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance"
 )
 
@@ -22,7 +25,7 @@ func TestEveryRowOfTheContractHasTests(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range conformance.Rows() {
 		ids = append(ids, r.ID)
-		if len(r.Tests) < 5 {
+		if len(r.Tests) < 4 {
 			t.Errorf("row %q has %d tests", r.ID, len(r.Tests))
 		}
 		for _, test := range r.Tests {
@@ -34,7 +37,7 @@ func TestEveryRowOfTheContractHasTests(t *testing.T) {
 		}
 	}
 	want := []string{
-		"store", "older queues", "list and watch", "reflector", "controller", "shared informer", "handlers", "errors", "waits",
+		"store", "list and watch", "reflector", "controller", "shared informer", "errors", "waits",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("rows %v, want %v", ids, want)
@@ -60,23 +63,6 @@ func TestEveryWeaknessOfTheContractIsADifference(t *testing.T) {
 	}
 	if n := len(slices.Compact(slices.Sorted(slices.Values(ids)))); n != len(ids) {
 		t.Errorf("of %d differences %d have a name of their own", len(ids), n)
-	}
-}
-
-func TestTheDifferencesAreRendered(t *testing.T) {
-	table := strings.Split(strings.TrimSuffix(conformance.DifferencesTable(), "\n"), "\n")
-	if want := len(conformance.Differences()) + 2; len(table) != want {
-		t.Errorf("the table has %d lines, want %d", len(table), want)
-	}
-	for _, line := range table {
-		if strings.Count(line, "|") != 5 {
-			t.Errorf("a line of the table has not four columns: %s", line)
-		}
-	}
-	for line := range strings.Lines(conformance.DifferencesDoc()) {
-		if !strings.HasPrefix(line, "//") || len(line) > 81 && !strings.Contains(line, "https://") {
-			t.Errorf("a line of the comment is none, or too long: %s", line)
-		}
 	}
 }
 
@@ -128,4 +114,16 @@ func TestClientGoIsNotRightWhereItIsWeak(t *testing.T) {
 			t.Errorf("client-go does what is right: %s", d.ID)
 		}
 	}
+}
+
+func TestMain(m *testing.M) {
+	// What is logged is not what is tested, and there is much of it.
+	klog.SetLogger(klog.New(nil))
+	goleak.VerifyTestMain(m)
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the differences into package cache's doc.go, in place of comparing them")
+
+func TestTheDocumentedDifferencesAreThoseThatTheSuiteTests(t *testing.T) {
+	parity.Documented(t, "../../cache/doc.go", conformance.DifferencesDoc(), "// # Keys", *rewrite)
 }

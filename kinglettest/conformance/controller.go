@@ -18,12 +18,8 @@ func controllerRow() row {
 		ID:    "controller",
 		Needs: []string{"NewInformer*", "NewIndexerInformer", "NewTransforming*", "NewStore"},
 		Tests: append(bothWays("an informer of the controller keeps its store and tells its handler", oneHandlerInformer),
-			test{Sentence: "every way to make such an informer makes the same", Run: oneHandlerInformers},
-			test{Sentence: "such an informer has indexes", Run: oneHandlerIndexes},
-			test{Sentence: "such an informer transforms", Run: oneHandlerTransforms},
+			test{Sentence: "every way to make such an informer makes the same, with indexes and a transform", Run: oneHandlerInformers},
 			test{Sentence: "such an informer resyncs", Run: oneHandlerResyncs},
-			test{Sentence: "such an informer tells what it missed", Run: oneHandlerMissed},
-			test{Sentence: "a panic of such an informer's handler is Run's", Run: oneHandlerPanics},
 		),
 	}
 }
@@ -47,89 +43,60 @@ func oneHandlerInformer(t *testing.T, im Implementation, o *origin) {
 	equal(t, "open watches", o.open(), 0)
 }
 
+// oneHandlerInformers has informers of every constructor. What they transform is on a node
+// of its own, and what they index is found there.
 func oneHandlerInformers(t *testing.T, im Implementation) {
-	same1 := func(obj any) (any, error) { return obj, nil }
-	for name, make := range map[string]func(kc.ListerWatcher, kc.ResourceEventHandler) (kc.Store, kc.Controller){
-		"NewInformer": func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
-			return im.NewInformer(lw, &corev1.Pod{}, 0, h)
-		},
-		"NewIndexerInformer": func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
-			return im.NewIndexerInformer(lw, &corev1.Pod{}, 0, h, kc.Indexers{})
-		},
-		"NewTransformingInformer": func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
-			return im.NewTransformingInformer(lw, &corev1.Pod{}, 0, h, same1)
-		},
-		"NewTransformingIndexerInformer": func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
-			return im.NewTransformingIndexerInformer(lw, &corev1.Pod{}, 0, h, kc.Indexers{}, same1)
-		},
-		"NewInformerWithOptions": func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
-			return im.NewInformerWithOptions(kc.InformerOptions{ListerWatcher: lw, ObjectType: &corev1.Pod{}, Handler: h})
-		},
-	} {
-		o := newOrigin(pod("ns", "a"))
-		r := &recorder{}
-		store, c := make(o, r)
-		stop, done := makeChan(), makeChan()
-		go func() { c.Run(stop); close(done) }()
-		synctest.Wait()
-		o.put(pod("ns", "b"))
-		synctest.Wait()
-		same(t, name+": told", r.take(), "add ns/a@101 initial", "add ns/b@102")
-		same(t, name+": objects", names(store.List()), "ns/a@101", "ns/b@102")
-		close(stop)
-		equal(t, name+": Run returns", ended(done), true)
-	}
-}
-
-func makeChan() chan struct{} { return make(chan struct{}) }
-
-func oneHandlerIndexes(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a", on("n1")))
-	indexer, c := im.NewIndexerInformer(o, &corev1.Pod{}, 0, kc.ResourceEventHandlerFuncs{}, podIndexers())
-	running(t, c.RunWithContext)
-	store, c := im.NewInformerWithOptions(kc.InformerOptions{
-		ListerWatcher: o, ObjectType: &corev1.Pod{}, Handler: kc.ResourceEventHandlerFuncs{}, Indexers: podIndexers(),
-	})
-	running(t, c.RunWithContext)
-	o.put(pod("ns", "b", on("n1")))
-	o.put(pod("ns", "a", on("n2")))
-	synctest.Wait()
-	other, ok := store.(kc.Indexer)
-	if !ok {
-		t.Fatalf("a %T is no Indexer", store)
-	}
-	for _, indexer := range []kc.Indexer{indexer, other} {
-		same(t, "on n1", names(value(indexer.ByIndex("node", "n1"))(t)), "ns/b@102")
-		same(t, "on n2", names(value(indexer.ByIndex("node", "n2"))(t)), "ns/a@103")
-	}
-}
-
-func oneHandlerTransforms(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
 	transform := func(obj any) (any, error) {
 		p := obj.(*corev1.Pod)
 		p.Spec.NodeName = "n-" + p.Name
 		return p, nil
 	}
-	first, second, third := &recorder{}, &recorder{}, &recorder{}
-	store, c := im.NewTransformingInformer(o, &corev1.Pod{}, 0, first, transform)
-	running(t, c.RunWithContext)
-	indexer, c := im.NewTransformingIndexerInformer(o, &corev1.Pod{}, 0, second, podIndexers(), transform)
-	running(t, c.RunWithContext)
-	optional, c := im.NewInformerWithOptions(kc.InformerOptions{ListerWatcher: o, ObjectType: &corev1.Pod{}, Handler: third, Transform: transform})
-	running(t, c.RunWithContext)
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	same(t, "on n-b", names(value(indexer.ByIndex("node", "n-b"))(t)), "ns/b@102")
-	objects := append(store.List(), optional.List()...)
-	for _, r := range []*recorder{first, second, third} {
-		objects = append(objects, r.objects()...)
-	}
-	equal(t, "objects", len(objects), 10)
-	for _, obj := range objects {
-		if p := obj.(*corev1.Pod); p.Spec.NodeName != "n-"+p.Name {
-			t.Errorf("%s is on %q", describe(p), p.Spec.NodeName)
+	type maker func(kc.ListerWatcher, kc.ResourceEventHandler) (kc.Store, kc.Controller)
+	for name, c := range map[string]struct {
+		make                maker
+		indexes, transforms bool
+	}{
+		"NewInformer": {make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewInformer(lw, &corev1.Pod{}, 0, h)
+		}},
+		"NewIndexerInformer": {indexes: true, make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewIndexerInformer(lw, &corev1.Pod{}, 0, h, podIndexers())
+		}},
+		"NewTransformingInformer": {transforms: true, make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewTransformingInformer(lw, &corev1.Pod{}, 0, h, transform)
+		}},
+		"NewTransformingIndexerInformer": {indexes: true, transforms: true, make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewTransformingIndexerInformer(lw, &corev1.Pod{}, 0, h, podIndexers(), transform)
+		}},
+		"NewInformerWithOptions": {make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewInformerWithOptions(kc.InformerOptions{ListerWatcher: lw, ObjectType: &corev1.Pod{}, Handler: h})
+		}},
+		"NewInformerWithOptions, all": {indexes: true, transforms: true, make: func(lw kc.ListerWatcher, h kc.ResourceEventHandler) (kc.Store, kc.Controller) {
+			return im.NewInformerWithOptions(kc.InformerOptions{ListerWatcher: lw, ObjectType: &corev1.Pod{}, Handler: h, Indexers: podIndexers(), Transform: transform})
+		}},
+	} {
+		o := newOrigin(pod("ns", "a", on("n1")))
+		r := &recorder{}
+		store, controller := c.make(o, r)
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { controller.Run(stop); close(done) }()
+		synctest.Wait()
+		o.put(pod("ns", "b", on("n1")))
+		o.put(pod("ns", "a", on("n2")))
+		synctest.Wait()
+		same(t, name+": told", r.take(), "add ns/a@101 initial", "add ns/b@102", "update ns/a@101 to ns/a@103")
+		same(t, name+": objects", names(store.List()), "ns/a@103", "ns/b@102")
+		node := map[bool]string{false: "n1", true: "n-b"}[c.transforms]
+		for _, obj := range append(store.List(), r.objects()...) {
+			if p := obj.(*corev1.Pod); p.Name == "b" && p.Spec.NodeName != node {
+				t.Errorf("%s: %s is on %q", name, describe(p), p.Spec.NodeName)
+			}
 		}
+		if c.indexes {
+			same(t, name+": on "+node, names(value(store.(kc.Indexer).ByIndex("node", node))(t)), "ns/b@102")
+		}
+		close(stop)
+		equal(t, name+": Run returns", ended(done), true)
 	}
 }
 
@@ -145,21 +112,4 @@ func oneHandlerResyncs(t *testing.T, im Implementation) {
 	r.told(t, "update ns/a@101 to ns/a@101")
 	testbubble.Elapse(10 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
-}
-
-func oneHandlerMissed(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "gone"), pod("ns", "changed"))
-	r := &recorder{}
-	store, c := im.NewInformer(o, &corev1.Pod{}, 0, r)
-	running(t, c.RunWithContext)
-	r.take()
-	o.behindItsBack(func() {
-		o.remove("ns", "gone")
-		o.put(pod("ns", "changed"))
-		o.put(pod("ns", "new"))
-	})
-	testbubble.Elapse(time.Minute)
-	r.toldInAnyOrder(t,
-		"delete ns/gone@101, final state unknown", "update ns/changed@102 to ns/changed@104", "add ns/new@105")
-	same(t, "objects", names(store.List()), "ns/changed@104", "ns/new@105")
 }

@@ -1,7 +1,12 @@
 package conformance
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -414,4 +419,85 @@ func backoffStartsAnew(t *testing.T, im Implementation) string {
 		return "more than 120 lists in an hour"
 	}
 	return "at most 120 lists in an hour"
+}
+
+func consistentList(t *testing.T, im Implementation) string {
+	o := listOnly(pod("ns", "a"))
+	reflecting(t, im, withoutWatchList{o})
+	testbubble.Elapse(10 * time.Second)
+	o.asked()
+	o.failLists(gone())
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	testbubble.Elapse(time.Minute)
+	lists := besides("watch", o.asked())
+	if len(lists) != 2 {
+		return fmt.Sprint(lists)
+	}
+	return fmt.Sprintf("version %q, limit %d", lists[1].options.ResourceVersion, lists[1].options.Limit)
+}
+
+func pagedRelist(t *testing.T, im Implementation) string {
+	o := listOnly(pod("ns", "a"))
+	r := im.NewReflector(withoutWatchList{o}, &corev1.Pod{}, &sink{}, 0)
+	r.WatchListPageSize = 7
+	running(t, r.RunWithContext)
+	testbubble.Elapse(10 * time.Second)
+	o.asked()
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	testbubble.Elapse(time.Minute)
+	lists := besides("watch", o.asked())
+	if len(lists) != 1 {
+		return fmt.Sprint(lists)
+	}
+	options := lists[0].options
+	return fmt.Sprintf("version %q, match %q, limit %d", options.ResourceVersion, options.ResourceVersionMatch, options.Limit)
+}
+
+// panicVariable is set in the child process that is to panic.
+const panicVariable = "KINGLET_CONFORMANCE_PANIC"
+
+// panickingHandler panics for one object.
+type panickingHandler struct{ kc.ResourceEventHandlerFuncs }
+
+func (panickingHandler) OnAdd(any, bool) { panic("this is what the handler says") }
+
+// handlerPanic runs this test in a child process, since the panic ends the process.
+func handlerPanic(t *testing.T, im Implementation) string {
+	if os.Getenv(panicVariable) != "" {
+		panicForReal(t, im)
+	}
+	var pattern []string
+	for _, part := range strings.Split(t.Name(), "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0], "-test.run="+strings.Join(pattern, "/"), "-test.timeout=50s")
+	child.Env = append(os.Environ(), panicVariable+"=yes")
+	output, err := child.CombinedOutput()
+	if err == nil {
+		return "the process went on"
+	}
+	if !bytes.Contains(output, []byte("this is what the handler says")) {
+		t.Logf("output:\n%s", output)
+		return "the process ended for another reason"
+	}
+	for line := range bytes.Lines(output) {
+		if bytes.Contains(line, []byte("panickingHandler")) && bytes.Contains(line, []byte("somewhere/something")) {
+			return "the process ended, with handler and key"
+		}
+	}
+	return "the process ended, without the key"
+}
+
+// panicForReal runs an informer whose handler panics. It returns only if the panic does
+// not end the process.
+func panicForReal(t *testing.T, im Implementation) {
+	o := newOrigin(pod("somewhere", "something"))
+	informer := podInformer(im, o)
+	value(informer.AddEventHandler(panickingHandler{}))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	informer.RunWithContext(ctx)
+	os.Exit(0)
 }

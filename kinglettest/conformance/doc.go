@@ -19,7 +19,7 @@
 // follow it. [Differences] lists those places: each has a scenario, its result with
 // client-go, and the correct result. [Options] says which of the two is
 // expected, so the suite also notices when client-go is fixed and the list is out of date.
-// [DifferencesTable] renders the list for documentation.
+// [DifferencesDoc] renders the list for a doc comment.
 //
 // # What it needs
 //

@@ -22,7 +22,7 @@ func errorsRow() row {
 		Needs: []string{
 			"MetaNamespaceKeyFunc", "DeletionHandling*", "MetaNamespaceIndexFunc", "ObjectToName", "SplitMetaNamespaceKey", "ParseObjectName",
 			"IndexFuncToKeyFuncAdapter", "NewStore", "NewTransformingStore", "NewIndexer", "NewThreadSafeStore", "NewHeap", "NewMutationCache",
-			"NewFIFO", "NewDeltaFIFOWithOptions", "NewRealFIFO*", "NewSharedIndexInformer", "NewTypedSharedPodInformer", "ShutDownEventHandler",
+			"NewFIFO", "NewDeltaFIFOWithOptions", "NewRealFIFO*", "NewSharedIndexInformer", "ShutDownEventHandler",
 			"NewListWatch", "NewReflectorWithOptions", "NewGenericLister",
 		},
 		Tests: []test{
@@ -60,15 +60,13 @@ const noMeta = "object has no meta: object does not implement the Object interfa
 
 func textsOfKeys(t *testing.T, im Implementation) {
 	_, err := im.MetaNamespaceKeyFunc(7)
-	worded(t, err, noMeta)
-	_, err = im.DeletionHandlingMetaNamespaceKeyFunc(nil)
-	worded(t, err, noMeta)
-	_, err = im.MetaNamespaceIndexFunc(7)
-	worded(t, err, noMeta)
-	_, err = im.ObjectToName(nil)
-	worded(t, err, noMeta)
-	_, err = im.DeletionHandlingObjectToName(7)
-	worded(t, err, noMeta)
+	_, err1 := im.DeletionHandlingMetaNamespaceKeyFunc(nil)
+	_, err2 := im.MetaNamespaceIndexFunc(7)
+	_, err3 := im.ObjectToName(nil)
+	_, err4 := im.DeletionHandlingObjectToName(7)
+	for _, err := range []error{err, err1, err2, err3, err4} {
+		worded(t, err, noMeta)
+	}
 	_, _, err = im.SplitMetaNamespaceKey("a/b/c")
 	worded(t, err, `unexpected key format: "a/b/c"`)
 	_, err = im.ParseObjectName("a/b/c")
@@ -84,43 +82,36 @@ func textsOfKeys(t *testing.T, im Implementation) {
 
 func textsOfStores(t *testing.T, im Implementation) {
 	keyless := fmt.Sprintf("couldn't create key for object %+v: %s", 7, noMeta)
+	a := pod("ns", "a")
 	store := im.NewStore(im.MetaNamespaceKeyFunc)
-	worded(t, store.Add(7), keyless)
-	worded(t, store.Update(7), keyless)
-	worded(t, store.Delete(7), keyless)
-	worded(t, store.Replace([]any{7}, ""), keyless)
 	_, _, err := store.Get(7)
-	worded(t, err, keyless)
-
+	for _, err := range []error{err, store.Add(7), store.Update(7), store.Delete(7), store.Replace([]any{7}, "")} {
+		worded(t, err, keyless)
+	}
 	failing := im.NewTransformingStore(im.MetaNamespaceKeyFunc, func(any) (any, error) { return nil, errBad })
-	transforming := "transforming: " + errBad.Error()
-	worded(t, failing.Add(pod("ns", "a")), transforming)
-	worded(t, failing.Update(pod("ns", "a")), transforming)
-	worded(t, failing.Replace([]any{pod("ns", "a")}, ""), transforming)
-
-	indexer := im.NewIndexer(im.MetaNamespaceKeyFunc, podIndexers())
-	none := "Index with name nix does not exist"
-	_, err = indexer.Index("nix", pod("ns", "a"))
-	worded(t, err, none)
-	_, err = indexer.IndexKeys("nix", "x")
-	worded(t, err, none)
-	_, err = indexer.ByIndex("nix", "x")
-	worded(t, err, none)
-	worded(t, indexer.AddIndexers(kc.Indexers{"node": byNode}), "indexer conflict: map[node:{}]")
-	safe := im.NewThreadSafeStore(podIndexers(), kc.Indices{})
-	_, err = safe.Index("nix", pod("ns", "a"))
-	worded(t, err, none)
-	worded(t, safe.AddIndexers(kc.Indexers{"node": byNode}), "indexer conflict: map[node:{}]")
+	for _, err := range []error{failing.Add(a), failing.Update(a), failing.Replace([]any{a}, "")} {
+		worded(t, err, "transforming: "+errBad.Error())
+	}
+	indexer, safe := im.NewIndexer(im.MetaNamespaceKeyFunc, podIndexers()), im.NewThreadSafeStore(podIndexers(), kc.Indices{})
+	_, err1 := indexer.Index("nix", a)
+	_, err2 := indexer.IndexKeys("nix", "x")
+	_, err3 := indexer.ByIndex("nix", "x")
+	_, err4 := safe.Index("nix", a)
+	for _, err := range []error{err1, err2, err3, err4} {
+		worded(t, err, "Index with name nix does not exist")
+	}
+	for _, err := range []error{indexer.AddIndexers(kc.Indexers{"node": byNode}), safe.AddIndexers(kc.Indexers{"node": byNode})} {
+		worded(t, err, "indexer conflict: map[node:{}]")
+	}
 
 	heap := im.NewHeap(im.MetaNamespaceKeyFunc, func(a, b any) bool { return false })
 	worded(t, heap.Delete(pod("ns", "a")), "object not found")
 	worded(t, heap.Add(7), keyless)
 	heap.Close()
-	worded(t, heap.Add(pod("ns", "a")), "heap is closed")
-	worded(t, heap.BulkAdd([]any{pod("ns", "a")}), "heap is closed")
-	worded(t, heap.AddIfNotPresent(pod("ns", "a")), "heap is closed")
 	_, err = heap.Pop()
-	worded(t, err, "heap is closed")
+	for _, err := range []error{err, heap.Add(a), heap.BulkAdd([]any{a}), heap.AddIfNotPresent(a)} {
+		worded(t, err, "heap is closed")
+	}
 
 	mutations := im.NewMutationCache(store, kc.MutationCacheOptions{TTL: time.Minute})
 	_, err = mutations.ByIndex("node", "n1")
@@ -129,41 +120,21 @@ func textsOfStores(t *testing.T, im Implementation) {
 
 func textsOfQueues(t *testing.T, im Implementation) {
 	keyless := fmt.Sprintf("couldn't create key for object %+v: %s", 7, noMeta)
-	fifo := im.NewFIFO(im.MetaNamespaceKeyFunc)
-	worded(t, fifo.Add(7), keyless)
-	worded(t, fifo.Update(7), keyless)
-	worded(t, fifo.Delete(7), keyless)
-	worded(t, fifo.Replace([]any{7}, ""), keyless)
-	fifo.Close()
-	_, err := fifo.Pop(func(any, bool) error { return nil })
-	worded(t, err, "DeltaFIFO: manipulating with closed queue")
-
 	deltas := im.NewDeltaFIFOWithOptions(kc.DeltaFIFOOptions{KeyFunction: im.MetaNamespaceKeyFunc})
-	worded(t, deltas.Add(7), keyless)
-	worded(t, deltas.Update(7), keyless)
-	worded(t, deltas.Delete(7), keyless)
-	worded(t, deltas.Replace([]any{7}, ""), keyless)
-	_, err = deltas.KeyOf(kc.Deltas{})
+	_, err := deltas.KeyOf(kc.Deltas{})
 	worded(t, err, fmt.Sprintf("couldn't create key for object %+v: 0 length Deltas object; can't get key", kc.Deltas{}))
-	deltas.Close()
-	_, err = deltas.Pop(func(any, bool) error { return nil })
-	worded(t, err, "DeltaFIFO: manipulating with closed queue")
-
-	real := im.NewRealFIFO(im.MetaNamespaceKeyFunc, im.NewStore(im.MetaNamespaceKeyFunc), nil)
-	worded(t, real.Add(7), keyless)
-	worded(t, real.Update(7), keyless)
-	worded(t, real.Delete(7), keyless)
-	worded(t, real.Replace([]any{7}, ""), keyless)
-	real.Close()
-	for _, write := range []func() error{
-		func() error { return real.Add(pod("ns", "a")) },
-		func() error { return real.Update(pod("ns", "a")) },
-		func() error { return real.Delete(pod("ns", "a")) },
-		func() error { return real.Replace(nil, "") },
-		func() error { return real.Resync() },
-	} {
-		if err := write(); !errors.Is(err, kc.ErrFIFOClosed) && err != nil {
-			t.Errorf("a write to a closed queue: %v", err)
+	for _, q := range []Queue{im.NewFIFO(im.MetaNamespaceKeyFunc), deltas, im.NewRealFIFO(im.MetaNamespaceKeyFunc, im.NewStore(im.MetaNamespaceKeyFunc), nil)} {
+		for _, err := range []error{q.Add(7), q.Update(7), q.Delete(7), q.Replace([]any{7}, "")} {
+			worded(t, err, keyless)
+		}
+		q.Close()
+		_, err := q.Pop(func(any, bool) error { return nil })
+		worded(t, err, "DeltaFIFO: manipulating with closed queue")
+		a := pod("ns", "a")
+		for _, err := range []error{q.Add(a), q.Update(a), q.Delete(a), q.Replace(nil, ""), q.Resync()} {
+			if err != nil && !errors.Is(err, kc.ErrFIFOClosed) {
+				t.Errorf("a write to a closed %T: %v", q, err)
+			}
 		}
 	}
 	for _, c := range []struct {
@@ -198,15 +169,12 @@ func textsOfInformers(t *testing.T, im Implementation) {
 	if err := informer.RemoveEventHandler(foreignHandle{}); err == nil || !strings.HasPrefix(err.Error(), "invalid key type ") {
 		t.Errorf("a handle of nobody's: %v", err)
 	}
-	typed := im.NewTypedSharedPodInformer(informer)
-	_, err := typed.AddTypedEventHandler(kc.TypedResourceEventHandlerFuncs[*corev1.Pod]{}, kc.HandlerOptions{}, kc.HandlerOptions{})
-	worded(t, err, "at most one HandlerOptions may be passed, got 2")
 	stop := running(t, informer.RunWithContext)
 	worded(t, informer.SetTransform(nil), "informer has already started")
 	worded(t, informer.SetWatchErrorHandler(nil), "informer has already started")
 	worded(t, informer.SetWatchErrorHandlerWithContext(nil), "informer has already started")
 	stop()
-	_, err = informer.AddEventHandler(&recorder{})
+	_, err := informer.AddEventHandler(&recorder{})
 	// Between the two is the handler, formatted, or its name.
 	if err == nil || !strings.HasPrefix(err.Error(), "handler ") ||
 		!strings.HasSuffix(err.Error(), " was not added to shared informer because it has stopped already") {

@@ -5,22 +5,25 @@ package conformance
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
 // The part of the row "list and watch" that uses a server over HTTP, in real time.
 
 func fromClientRequests(t *testing.T, im Implementation) {
-	s := newServer(t, 0)
+	s := newServer(t)
 	s.put(t, pod("ns", "a"))
 	s.put(t, pod("other", "b"))
 	byName := im.NewListWatchFromClient(s.client, "pods", "ns", fields.OneTermEqualSelector("metadata.name", "a"))
@@ -45,7 +48,7 @@ func fromClientRequests(t *testing.T, im Implementation) {
 }
 
 func fromClientByItself(t *testing.T, im Implementation) {
-	s := newServer(t, 0)
+	s := newServer(t)
 	s.put(t, pod("ns", "a"))
 	lw := im.NewListWatchFromClient(s.client, "pods", "ns", fields.Everything())
 	list, ok := value(lw.List(metav1.ListOptions{}))(t).(*corev1.PodList)
@@ -72,80 +75,32 @@ func fromClientByItself(t *testing.T, im Implementation) {
 	}
 }
 
-// following runs an informer over HTTP and returns a channel of its notifications, with
-// room for all that a test causes.
-func following(t *testing.T, im Implementation, lw kc.ListerWatcher) (kc.SharedIndexInformer, <-chan string) {
-	t.Helper()
-	informer := podInformer(im, lw)
-	told := make(chan string, 16)
-	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { told <- "add " + describe(obj) },
-		UpdateFunc: func(_, obj any) { told <- "update " + describe(obj) },
-		DeleteFunc: func(obj any) { told <- "delete " + describe(obj) },
-	}))(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { informer.RunWithContext(ctx); close(done) }()
-	t.Cleanup(func() { cancel(); <-done })
-	<-informer.HasSyncedChecker().Done()
-	return informer, told
+// server serves pods over HTTP, without watch-list.
+type server struct {
+	logbook
+	storage *apiserver.Storage
+	client  *rest.RESTClient
 }
 
-func fromClientInforms(t *testing.T, im Implementation) {
-	for what, make := range map[string]func(kc.Getter) kc.ListerWatcher{
-		"a namespace": func(c kc.Getter) kc.ListerWatcher {
-			return im.NewListWatchFromClient(c, "pods", "ns", fields.Everything())
+// newServer starts a server and makes a client for it; both end with the test.
+func newServer(t *testing.T) *server {
+	s := &server{storage: apiserver.NewStorage(apiserver.Pods)}
+	web := apiserver.New(s.storage, apiserver.Options{
+		WithoutWatchList: true, BookmarkInterval: -1,
+		Inject: func(r *apiserver.Request) *apiserver.Fault {
+			s.write(fmt.Sprintf("%s %s in %q fields=%s labels=%s version=%s",
+				r.Verb, r.Resource, r.Namespace, r.Options.FieldSelector, r.Options.LabelSelector, r.Options.ResourceVersion))
+			return nil
 		},
-		"a label": func(c kc.Getter) kc.ListerWatcher {
-			return im.NewFilteredListWatchFromClient(c, "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) { o.LabelSelector = "app=web" })
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			s := newServer(t, 3)
-			web := func(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-				return pod("ns", name, append(change, label("app", "web"), on("n1"))...)
-			}
-			s.put(t, web("a"))
-			s.put(t, pod("other", "b"))
-			informer, told := following(t, im, make(s.client))
-			same(t, "objects", names(informer.GetStore().List()), "ns/a@101")
-			s.put(t, web("c"))
-			s.put(t, pod("other", "d"))
-			s.put(t, web("a", label("changed", "yes")))
-			s.remove(t, "ns", "c")
-			for _, want := range []string{"add ns/a@101", "add ns/c@103", "update ns/a@105", "delete ns/c@106"} {
-				equal(t, "told", <-told, want)
-			}
-			same(t, "on n1", names(value(informer.GetIndexer().ByIndex("node", "n1"))(t)), "ns/a@105")
-			s.put(t, web("e"))
-			equal(t, "told after the end of a watch", <-told, "add ns/e@107")
-		})
-	}
-}
-
-func fromClientReplaced(t *testing.T, im Implementation) {
-	s := newServer(t, 0)
-	s.put(t, pod("ns", "a"))
-	lw := im.NewListWatchFromClient(s.client, "pods", "ns", fields.Everything())
-	var lists, watches atomic.Int32
-	im.ChangeListWatch(lw, func(lw *ListWatch) {
-		list, watcher := lw.ListWithContextFunc, lw.WatchFuncWithContext
-		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			lists.Add(1)
-			list, err := list(ctx, o)
-			if err == nil {
-				list.(*corev1.PodList).Items[0].Spec.NodeName = "changed"
-			}
-			return list, err
-		}
-		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			watches.Add(1)
-			return watcher(ctx, o)
-		}
 	})
-	informer, _ := following(t, im, lw)
-	if lists.Load() == 0 || watches.Load() == 0 {
-		t.Errorf("the functions were called %d and %d times", lists.Load(), watches.Load())
-	}
-	same(t, "changed objects", names(value(informer.GetIndexer().ByIndex("node", "changed"))(t)), "ns/a@101")
+	t.Cleanup(web.Close)
+	cfg := web.Config()
+	cfg.APIPath = "/api"
+	cfg.GroupVersion = &corev1.SchemeGroupVersion
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	s.client = value(rest.RESTClientFor(cfg))(t)
+	return s
 }
+
+// put creates a pod, or replaces the one of its name.
+func (s *server) put(t *testing.T, p *corev1.Pod) { value(s.storage.Put(p))(t) }

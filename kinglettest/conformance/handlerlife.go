@@ -13,22 +13,17 @@ import (
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
-// handlerLifeTests are the part of the row "shared informer" about adding and removing
-// handlers.
+// handlerLifeTests are the part of the row "shared informer" about handlers.
 func handlerLifeTests() []test {
 	return []test{
 		{Sentence: "a handler that comes late gets the current state as initial adds, then what follows", Run: handlerLate},
 		{Sentence: "a handler has synced when it has returned from the last of the initial list", Run: handlerSynced},
 		{Sentence: "a handler that comes late has synced when it has returned from the last of them", Run: handlerLateSynced},
 		{Sentence: "a handler that stands still delays nobody and loses nothing", Run: handlerStandsStill},
-		{Sentence: "a removed handler is told nothing more", Run: handlerRemoved},
-		{Sentence: "removal is idempotent, before Run, while it runs and after", Run: handlerRemovedTwice},
-		{Sentence: "a handler may remove itself, and others", Run: handlerRemovesItself},
 		{Sentence: "a handler may add a handler", Run: handlerAddsHandler},
-		{Sentence: "what is no registration of the informer's is refused or does nothing", Run: handlerRemovesNonsense},
-		{Sentence: "ShutDownEventHandler waits until the handler has returned", Run: handlerShutDown},
-		{Sentence: "handlers that come and go lose nothing for those that stay", Run: handlersComeAndGo},
-		{Sentence: "one handler may be added twice", Run: handlerTwice},
+		{Sentence: "one handler may be added twice, and removed once", Run: handlerTwice},
+		{Sentence: "functions that are not there are not called", Run: handlerFuncs},
+		{Sentence: "a delete that was missed gets the last known state, and its key", Run: handlerUnknownState},
 	}
 }
 
@@ -104,64 +99,6 @@ func handlerStandsStill(t *testing.T, im Implementation) {
 	slow.told(t, want...)
 }
 
-func handlerRemoved(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	gone, reg := handle(t, informer)
-	stays, _ := handle(t, informer)
-	running(t, informer.RunWithContext)
-	must(t, informer.RemoveEventHandler(reg))
-	gone.take()
-	stays.take()
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	gone.told(t)
-	stays.told(t, "add ns/b@102")
-}
-
-func handlerRemovedTwice(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	early, reg := handle(t, informer)
-	must(t, informer.RemoveEventHandler(reg))
-	must(t, informer.RemoveEventHandler(reg))
-	_, runs := handle(t, informer)
-	_, ends := handle(t, informer)
-	stop := running(t, informer.RunWithContext)
-	early.told(t)
-	must(t, informer.RemoveEventHandler(runs))
-	must(t, informer.RemoveEventHandler(runs))
-	must(t, informer.RemoveEventHandler(reg))
-	stop()
-	must(t, informer.RemoveEventHandler(ends))
-	must(t, informer.RemoveEventHandler(ends))
-	must(t, informer.RemoveEventHandler(runs))
-}
-
-func handlerRemovesItself(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	other, otherReg := handle(t, informer)
-	var self kc.ResourceEventHandlerRegistration
-	r := &recorder{}
-	r.before = func(string) {
-		if err := informer.RemoveEventHandler(self); err != nil {
-			t.Error(err)
-		}
-		if err := informer.RemoveEventHandler(otherReg); err != nil {
-			t.Error(err)
-		}
-	}
-	self = value(informer.AddEventHandler(r))(t)
-	running(t, informer.RunWithContext)
-	other.take()
-	equal(t, "calls", len(r.take()), 1)
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	r.told(t)
-	other.told(t)
-}
-
 func handlerAddsHandler(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
 	informer := podInformer(im, o)
@@ -178,81 +115,6 @@ func handlerAddsHandler(t *testing.T, im Implementation) {
 	late.told(t, "add ns/a@101 initial")
 }
 
-// foreign is a registration that no informer has returned.
-type foreign struct {
-	kc.ResourceEventHandlerRegistration
-}
-
-func handlerRemovesNonsense(t *testing.T, im Implementation) {
-	informer, other := podInformer(im, newOrigin()), podInformer(im, newOrigin())
-	_, reg := handle(t, other)
-	must(t, informer.RemoveEventHandler(reg))
-	if informer.RemoveEventHandler(nil) == nil || informer.RemoveEventHandler(foreign{}) == nil {
-		t.Error("a registration that is none is taken")
-	}
-	running(t, other.RunWithContext)
-	equal(t, "the handler of the other informer has synced", reg.HasSynced(), true)
-}
-
-func handlerShutDown(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	g := newGate()
-	r := &recorder{before: g.wait}
-	reg := value(informer.AddEventHandler(r))(t)
-	running(t, informer.RunWithContext)
-	down := make(chan error, 1)
-	go func() { down <- im.ShutDownEventHandler(informer, reg) }()
-	synctest.Wait()
-	equal(t, "it returned while the handler was called", len(down), 0)
-	g.open()
-	synctest.Wait()
-	equal(t, "it returned", len(down), 1)
-	must(t, <-down)
-	r.take()
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	r.told(t)
-	must(t, im.ShutDownEventHandler(informer, reg))
-
-	early := podInformer(im, newOrigin())
-	_, reg = handle(t, early)
-	must(t, im.ShutDownEventHandler(early, reg))
-	if err := im.ShutDownEventHandler(informer, foreign{}); err == nil {
-		t.Error("a registration that is none is taken")
-	}
-}
-
-func handlersComeAndGo(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
-	first := &story{state: map[string]string{}}
-	value(informer.AddEventHandler(first))(t)
-	running(t, informer.RunWithContext)
-	stays := []*story{first}
-	for i := range 300 {
-		s := &story{state: map[string]string{}}
-		reg := value(informer.AddEventHandler(s))(t)
-		o.put(pod("ns", fmt.Sprint("p", i%5)))
-		if i%7 == 0 {
-			o.remove("ns", fmt.Sprint("p", i%5))
-		}
-		if i%50 == 0 {
-			stays = append(stays, s)
-		} else {
-			must(t, informer.RemoveEventHandler(reg))
-		}
-		if i%20 == 0 {
-			testbubble.Elapse(time.Millisecond)
-		}
-	}
-	synctest.Wait()
-	want := names(informer.GetStore().List())
-	for i, s := range stays {
-		s.check(t, fmt.Sprint("handler ", i), want)
-	}
-}
-
 func handlerTwice(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
 	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
@@ -265,4 +127,51 @@ func handlerTwice(t *testing.T, im Implementation) {
 	o.put(pod("ns", "b"))
 	synctest.Wait()
 	r.told(t, "add ns/b@102")
+}
+
+func handlerFuncs(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	var log logbook
+	reg := value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{}))(t)
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{AddFunc: func(obj any) { log.write("add " + describe(obj)) }}))(t)
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) { log.write("update " + describe(before) + " to " + describe(after)) },
+	}))(t)
+	value(informer.AddEventHandler(&kc.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) { log.write("delete " + describe(obj)) }}))(t)
+	running(t, informer.RunWithContext)
+	equal(t, "a handler without functions has synced", reg.HasSynced(), true)
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	o.remove("ns", "a")
+	synctest.Wait()
+	log.told(t, "add ns/a@101", "update ns/a@101 to ns/a@102", "delete ns/a@103")
+}
+
+func handlerUnknownState(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a", on("n1")), pod("", "b"))
+	informer := podInformer(im, o)
+	deleted := map[string]any{}
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+		d, ok := obj.(kc.DeletedFinalStateUnknown)
+		if !ok {
+			t.Errorf("the delete of %s is no DeletedFinalStateUnknown but a %T", describe(obj), obj)
+			return
+		}
+		deleted[d.Key] = d.Obj
+	}}))(t)
+	running(t, informer.RunWithContext)
+	last := informer.GetStore().List()
+	o.behindItsBack(func() { o.remove("ns", "a"); o.remove("", "b") })
+	testbubble.Elapse(time.Minute)
+	equal(t, "deletes", len(deleted), 2)
+	for _, obj := range last {
+		key := "b"
+		if obj.(*corev1.Pod).Namespace != "" {
+			key = "ns/a"
+		}
+		if deleted[key] != obj {
+			t.Errorf("the last state of %s is %v", key, deleted[key])
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,11 +51,6 @@ type Implementation struct {
 	NewDeltaFIFOWithOptions func(kc.DeltaFIFOOptions) DeltaFIFO
 	NewRealFIFO             func(kc.KeyFunc, kc.KeyListerGetter, kc.TransformFunc) RealFIFO
 	NewRealFIFOWithOptions  func(kc.RealFIFOOptions) RealFIFO
-	// NewReadableFIFO is NewFIFO with the reads and the AddIfNotPresent of the older
-	// contract. Optional.
-	NewReadableFIFO func(kc.KeyFunc) ReadableQueue `conformance:"optional"`
-	// NewReadableDeltaFIFO is NewDeltaFIFOWithOptions with the same. Optional.
-	NewReadableDeltaFIFO func(kc.DeltaFIFOOptions) ReadableQueue `conformance:"optional"`
 	// Requeue wraps an error in an ErrRequeue. Optional.
 	Requeue func(error) error `conformance:"optional"`
 
@@ -86,8 +80,6 @@ type Implementation struct {
 	NewSharedIndexInformer            func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
 	NewSharedIndexInformerWithOptions func(kc.ListerWatcher, runtime.Object, kc.SharedIndexInformerOptions) kc.SharedIndexInformer
 	ShutDownEventHandler              func(kc.SharedInformer, kc.ResourceEventHandlerRegistration) error
-	// NewTypedSharedPodInformer is NewTypedSharedIndexInformer for pods.
-	NewTypedSharedPodInformer func(kc.SharedIndexInformer) kc.TypedSharedIndexInformer[*corev1.Pod]
 	// HandlerBound is how many changes may wait for one handler of a shared informer
 	// before Updates of a key fold into one. Zero means no bound.
 	HandlerBound int
@@ -105,17 +97,6 @@ type Implementation struct {
 type Queue interface {
 	kc.Queue
 	IsClosed() bool
-}
-
-// ReadableQueue is a Queue as in older versions of client-go: it is also a store, and takes
-// items back that could not be processed.
-type ReadableQueue interface {
-	Queue
-	AddIfNotPresent(obj any) error
-	List() []any
-	ListKeys() []string
-	Get(obj any) (item any, exists bool, err error)
-	GetByKey(key string) (item any, exists bool, err error)
 }
 
 // DeltaFIFO is a queue of Deltas.
@@ -166,8 +147,7 @@ type ListWatch struct {
 	DisableChunking      bool
 }
 
-// ControllerConfig has the fields of Config. RetryOnError belongs to the older contract:
-// an implementation without it ignores it, and its tests run only if Requeue is set.
+// ControllerConfig has the fields of Config.
 type ControllerConfig struct {
 	Queue                        kc.Queue
 	ListerWatcher                kc.ListerWatcher
@@ -181,5 +161,4 @@ type ControllerConfig struct {
 	WatchErrorHandler            kc.WatchErrorHandler
 	WatchErrorHandlerWithContext kc.WatchErrorHandlerWithContext
 	WatchListPageSize            int64
-	RetryOnError                 bool
 }

@@ -3,13 +3,18 @@ package conformance
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
@@ -22,16 +27,9 @@ func sharedInformerRow() row {
 		Tests: slices.Concat(
 			bothWays("the store, its indexes and the handlers follow the origin", informerFollows),
 			bothWays("what was missed is told by the next list", informerRelists),
-			bothWays("random changes and failures end in the origin's state", informerEndsEqual),
-			bothWays("one with a name shows its store's version and what waits", informerMetrics),
 			[]test{
 				{Sentence: "the store takes direct writes before Run, and tells nobody", Run: informerDirectWrites},
 				{Sentence: "direct writes move the store's version, and not the informer's", Run: informerVersions},
-				{Sentence: "its reflector has a name, however Run is called", Run: informerNames},
-				{Sentence: "an informer of nothing has synced", Run: informerOfNothing},
-				{Sentence: "one without a name shows no metrics", Run: informerUnnamedMetrics},
-				{Sentence: "when a handler is called the store and its indexes show the change", Run: informerStoreFirst},
-				{Sentence: "keys of cluster-scoped objects are their names", Run: informerClusterScoped},
 				{Sentence: "indexers may be added before Run and while it runs", Run: informerAddIndexers},
 				{Sentence: "a bookmark moves the version and tells nobody", Run: informerBookmark},
 				{Sentence: "a watch that ends goes on from where it was", Run: informerRewatches},
@@ -41,7 +39,6 @@ func sharedInformerRow() row {
 				{Sentence: "a bookmark without a version ends the initial events", Run: informerBareBookmark},
 				{Sentence: "what a transform returns is stored and told", Run: informerTransform},
 				{Sentence: "the watch error handler is told of errors, and by whom", Run: informerWatchErrorHandler},
-				{Sentence: "setters are refused after the start", Run: informerSetters},
 				{Sentence: "running twice is refused", Run: informerRunsOnce},
 				{Sentence: "Run returns when everything has ended, the handlers included", Run: informerRunWaits},
 				{Sentence: "a stopped informer takes no handler, no indexer and does not start again", Run: informerStopped},
@@ -135,56 +132,6 @@ func informerDirectWrites(t *testing.T, im Implementation) {
 	equal(t, "requests", len(o.asked()), 0)
 	running(t, informer.RunWithContext)
 	same(t, "objects after Run", names(informer.GetStore().List()), "ns/a@101")
-}
-
-func informerOfNothing(t *testing.T, im Implementation) {
-	o := newOrigin()
-	informer := podInformer(im, o)
-	r, reg := handle(t, informer)
-	running(t, informer.RunWithContext)
-	equal(t, "synced", informer.HasSynced(), true)
-	equal(t, "the handler has synced", reg.HasSynced(), true)
-	r.told(t)
-	o.put(pod("ns", "a"))
-	synctest.Wait()
-	r.told(t, "add ns/a@101")
-}
-
-func informerStoreFirst(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a", on("n1")))
-	informer := podInformer(im, o)
-	check := func(obj any, there bool) {
-		p := obj.(*corev1.Pod)
-		_, exists, _ := informer.GetIndexer().GetByKey("ns/" + p.Name)
-		keys, _ := informer.GetIndexer().IndexKeys("node", p.Spec.NodeName)
-		if exists != there || slices.Contains(keys, "ns/"+p.Name) != there {
-			t.Errorf("at %s: in the store %v, in the index %v", describe(obj), exists, keys)
-		}
-	}
-	calls := 0
-	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { calls++; check(obj, true) },
-		UpdateFunc: func(_, obj any) { calls++; check(obj, true) },
-		DeleteFunc: func(obj any) { calls++; check(obj, false) },
-	}))(t)
-	running(t, informer.RunWithContext)
-	o.put(pod("ns", "b", on("n2")))
-	synctest.Wait()
-	o.put(pod("ns", "b", on("n3")))
-	synctest.Wait()
-	o.remove("ns", "b")
-	synctest.Wait()
-	equal(t, "calls", calls, 4)
-}
-
-func informerClusterScoped(t *testing.T, im Implementation) {
-	o := newOrigin(pod("", "a"))
-	informer := podInformer(im, o)
-	running(t, informer.RunWithContext)
-	same(t, "keys", informer.GetStore().ListKeys(), "a")
-	o.remove("", "a")
-	synctest.Wait()
-	same(t, "keys", informer.GetStore().ListKeys())
 }
 
 func informerAddIndexers(t *testing.T, im Implementation) {
@@ -284,19 +231,6 @@ func informerWatchErrorHandler(t *testing.T, im Implementation) {
 
 type contextKey struct{}
 
-func informerSetters(t *testing.T, im Implementation) {
-	informer := podInformer(im, newOrigin())
-	must(t, informer.SetTransform(func(obj any) (any, error) { return obj, nil }))
-	stop := running(t, informer.RunWithContext)
-	for range 2 {
-		if informer.SetTransform(nil) == nil || informer.SetWatchErrorHandler(func(*kc.Reflector, error) {}) == nil ||
-			informer.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {}) == nil {
-			t.Error("a setter is taken after the start")
-		}
-		stop()
-	}
-}
-
 func informerRunsOnce(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
 	informer := podInformer(im, o)
@@ -391,4 +325,135 @@ func informerPlain(t *testing.T, im Implementation) {
 	running(t, informer.RunWithContext)
 	same(t, "objects", names(informer.GetStore().List()), "ns/a@101")
 	r.told(t, "add ns/a@101 initial")
+}
+
+func informerVersions(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	for _, c := range []struct {
+		what string
+		make func() (kc.Store, kc.Controller)
+	}{
+		{"a shared informer", func() (kc.Store, kc.Controller) {
+			informer := podInformer(im, o)
+			return informer.GetStore(), informer
+		}},
+		{"an informer", func() (kc.Store, kc.Controller) {
+			return im.NewInformerWithOptions(kc.InformerOptions{ListerWatcher: o, ObjectType: &corev1.Pod{}, Handler: &recorder{}})
+		}},
+	} {
+		store, informer := c.make()
+		versions := func(after, store1, informer1 string) {
+			t.Helper()
+			synctest.Wait()
+			equal(t, c.what+"'s store's version "+after, store.LastStoreSyncResourceVersion(), store1)
+			equal(t, c.what+"'s version "+after, informer.LastSyncResourceVersion(), informer1)
+		}
+		must(t, store.Add(pod("ns", "mine", at("7"))))
+		versions("after a write before Run", "7", "")
+		stop := running(t, informer.RunWithContext)
+		at1 := strconv.Itoa(o.version)
+		versions("after the list", at1, at1)
+		must(t, store.Add(pod("ns", "mine", at("7"))))
+		versions("after an Add", "7", at1)
+		must(t, store.Update(pod("ns", "mine", at("8"))))
+		versions("after an Update", "8", at1)
+		must(t, store.Delete(pod("ns", "mine", at("9"))))
+		versions("after a Delete", "9", at1)
+		must(t, store.Replace(nil, "10"))
+		versions("after a Replace", "10", at1)
+		must(t, store.Replace(nil, ""))
+		versions("after a Replace without a version", "", at1)
+		o.put(pod("ns", "b"))
+		at2 := strconv.Itoa(o.version)
+		versions("after an event", at2, at2)
+		stop()
+	}
+}
+
+func informerWrongType(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	reports.drain()
+	o.send(watch.Event{Type: watch.Added, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
+	o.put(pod("ns", "b"))
+	testbubble.Elapse(time.Minute)
+	r.told(t, "add ns/b@102")
+	same(t, "objects", names(informer.GetStore().List()), "ns/a@101", "ns/b@102")
+	if len(reports.drain()) == 0 {
+		t.Error("nothing was reported")
+	}
+
+	widget := func(name string, kind string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		u.SetAPIVersion("example.com/v1")
+		u.SetKind(kind)
+		u.SetNamespace("ns")
+		u.SetName(name)
+		return u
+	}
+	o = newOrigin(widget("a", "Widget"))
+	o.newList = func() runtime.Object {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("example.com/v1")
+		list.SetKind("WidgetList")
+		return list
+	}
+	o.newBookmark = func() runtime.Object { return widget("", "Widget") }
+	informer = im.NewSharedIndexInformer(o, widget("", "Widget"), 0, kc.Indexers{})
+	r, _ = handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.told(t, "add ns/a@101 initial")
+	reports.drain()
+	o.put(widget("x", "Gadget"))
+	o.put(widget("b", "Widget"))
+	testbubble.Elapse(time.Minute)
+	r.told(t, "add ns/b@103")
+	if len(reports.drain()) == 0 {
+		t.Error("nothing was reported of another kind")
+	}
+	any1 := im.NewSharedIndexInformer(o, &unstructured.Unstructured{}, 0, kc.Indexers{})
+	running(t, any1.RunWithContext)
+	same(t, "objects of any kind", names(any1.GetStore().List()), "ns/a@101", "ns/b@103", "ns/x@102")
+	any2 := im.NewSharedIndexInformer(o, nil, 0, kc.Indexers{})
+	running(t, any2.RunWithContext)
+	same(t, "objects of any type", names(any2.GetStore().List()), "ns/a@101", "ns/b@103", "ns/x@102")
+}
+
+func informerTransform(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a", label("secret", "1")))
+	informer := podInformer(im, o)
+	must(t, informer.SetTransform(func(obj any) (any, error) {
+		p := obj.(*corev1.Pod)
+		p.Labels = nil
+		p.Spec.NodeName = "n-" + p.Name
+		return p, nil
+	}))
+	r, _ := handle(t, informer)
+	check := func(count int) {
+		t.Helper()
+		objects := append(r.objects(), informer.GetStore().List()...)
+		equal(t, "objects told and stored", len(objects), count)
+		for _, obj := range objects {
+			if p := obj.(*corev1.Pod); len(p.Labels) > 0 || p.Spec.NodeName != "n-"+p.Name {
+				t.Errorf("%s has labels %v and is on %s", describe(p), p.Labels, p.Spec.NodeName)
+			}
+		}
+	}
+	running(t, informer.RunWithContext)
+	check(2)
+	o.put(pod("ns", "b", label("secret", "2")))
+	o.put(pod("ns", "a", label("secret", "3")))
+	synctest.Wait()
+	check(4)
+	same(t, "by index", names(value(informer.GetIndexer().ByIndex("node", "n-b"))(t)), "ns/b@102")
+	o.remove("ns", "b")
+	synctest.Wait()
+	check(2)
+	o.behindItsBack(func() { o.put(pod("ns", "c", label("secret", "4"))) })
+	testbubble.Elapse(time.Minute)
+	r.objects()
+	check(2)
 }

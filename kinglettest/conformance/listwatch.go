@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
-
-	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func listWatchRow() row {
@@ -28,12 +26,9 @@ func listWatchRow() row {
 			{Sentence: "a ListWatch hands on errors", Run: listWatchErrors},
 			{Sentence: "any lister-watcher can be made one with contexts", Run: listWatchToContext},
 			{Sentence: "a ListWatch knows whether its client knows watch-list", Run: listWatchSemantics},
-			{Sentence: "an informer of a ListWatch follows it", Run: listWatchInforms},
 			{Sentence: "an informer gives its context to the source", Run: listWatchContext},
 			{Sentence: "a ListWatch from a client asks for its resource, namespace and fields", Run: fromClientRequests, Real: true},
 			{Sentence: "a ListWatch from a client lists and watches by itself", Run: fromClientByItself, Real: true},
-			{Sentence: "an informer of a ListWatch from a client follows the server", Run: fromClientInforms, Real: true},
-			{Sentence: "a function that was put in the place of a client's is called", Run: fromClientReplaced, Real: true},
 		},
 	}
 }
@@ -132,22 +127,6 @@ func listWatchSemantics(t *testing.T, im Implementation) {
 		same(t, "requests", o.verbs(), c.want...)
 		running(t, im.NewReflector(lw, &corev1.Pod{}, &sink{}, 0).RunWithContext)
 		same(t, "requests of a reflector", o.verbs(), c.want...)
-	}
-}
-
-func listWatchInforms(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	for _, lw := range []kc.ListerWatcher{
-		im.NewListWatch(ListWatch{ListFunc: o.List, WatchFunc: o.Watch}),
-		im.NewListWatch(ListWatch{ListWithContextFunc: o.ListWithContext, WatchFuncWithContext: o.WatchWithContext}),
-	} {
-		informer := podInformer(im, lw)
-		r, _ := handle(t, informer)
-		running(t, informer.RunWithContext)
-		before := len(r.take())
-		o.put(pod("ns", "a"))
-		testbubble.Elapse(0)
-		equal(t, "told", before+len(r.take()), 2)
 	}
 }
 

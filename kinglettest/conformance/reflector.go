@@ -30,7 +30,6 @@ func reflectorRow() row {
 		ID:    "reflector",
 		Needs: []string{"NewReflector*", "NewStore", "NewFIFO", "NewController", "NewListWatch"},
 		Tests: slices.Concat(
-			bothWays("it replaces with what is there, then adds, updates and deletes", reflectorFollows),
 			bothWays("a resync that fails under Run is followed by a list", againResyncFailsRunning),
 			bothWays("a backoff of the program's own says how long refused watches wait", againBackoff),
 			[]test{
@@ -69,26 +68,6 @@ func (s *sink) told(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
 	s.logbook.told(t, want...)
-}
-
-func reflectorFollows(t *testing.T, im Implementation, o *origin) {
-	o.put(pod("ns", "a"))
-	o.put(pod("ns", "b"))
-	s := &sink{}
-	r := im.NewReflector(o, &corev1.Pod{}, s, 0)
-	equal(t, "version at first", r.LastSyncResourceVersion(), "")
-	running(t, r.RunWithContext)
-	s.told(t, "replace [ns/a@101 ns/b@102] at 102")
-	equal(t, "version", r.LastSyncResourceVersion(), "102")
-	o.put(pod("ns", "c"))
-	o.put(pod("ns", "a"))
-	o.remove("ns", "b")
-	s.told(t, "add ns/c@103", "update ns/a@104", "delete ns/b@105")
-	equal(t, "version", r.LastSyncResourceVersion(), "105")
-	o.behindItsBack(func() { o.remove("ns", "a") })
-	testbubble.Elapse(time.Minute)
-	s.told(t, "replace [ns/c@103] at 106")
-	equal(t, "version", r.LastSyncResourceVersion(), "106")
 }
 
 // reflecting runs a reflector into a sink.

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,127 +14,77 @@ import (
 )
 
 // resyncTests are the part of the row "shared informer" that is about resyncs.
-// A period is checked between its ends: where a resync is due at 30 s, nothing
-// must have come after 29 s, and it must have come after 31 s.
 func resyncTests() []test {
-	return []test{
+	const s, min, off = time.Second, time.Minute, time.Duration(0)
+	tests := []test{
 		{Sentence: "a resync tells of every object, after each period", Run: resyncPeriodic},
-		{Sentence: "a handler with a period of zero gets no resync", Run: resyncNone},
-		{Sentence: "a period is rounded up to a multiple of the informer's", Run: resyncRounded},
-		{Sentence: "a shorter period before the start becomes the informer's", Run: resyncShorter},
-		{Sentence: "a shorter period after the start becomes the informer's own", Run: resyncShorterLate},
-		{Sentence: "no period is below a second", Run: resyncMinimum},
-		{Sentence: "an informer without a period makes no resyncs", Run: resyncOff},
 		{Sentence: "options name the period", Run: resyncOptions},
 	}
-}
-
-// resyncs counts what a handler is told after a time of waiting.
-func resyncs(r *recorder, d time.Duration) int {
-	testbubble.Elapse(d)
-	return len(r.take())
-}
-
-func periodic(im Implementation, o *origin, period time.Duration) kc.SharedIndexInformer {
-	return im.NewSharedIndexInformer(o, &corev1.Pod{}, period, kc.Indexers{})
-}
-
-func withPeriod(t *testing.T, informer kc.SharedInformer, period time.Duration) *recorder {
-	t.Helper()
-	r := &recorder{}
-	value(informer.AddEventHandlerWithResyncPeriod(r, period))(t)
-	return r
+	for _, c := range []struct {
+		sentence  string
+		informers time.Duration
+		own       time.Duration // the handler's
+		late      bool          // the handler is added after the start
+		told      map[time.Duration]int
+	}{
+		// How often the handler is told until then. A resync that is due at 30 s must not
+		// have come after 29 s, and must have after 31 s.
+		{"a handler with a period of zero gets no resync", 30 * s, 0, false, map[time.Duration]int{5 * min: 0}},
+		{"a period is rounded up to a multiple of the informer's", 30 * s, 45 * s, false,
+			map[time.Duration]int{59 * s: 0, 61 * s: 1, 119 * s: 1, 121 * s: 2}},
+		{"a shorter period before the start becomes the informer's", min, 10 * s, false,
+			map[time.Duration]int{9 * s: 0, 11 * s: 1, 59 * s: 5, 61 * s: 6}},
+		{"a shorter period after the start becomes the informer's own", 30 * s, 5 * s, true, map[time.Duration]int{29 * s: 0, 31 * s: 1}},
+		{"no period is below a second", min, time.Millisecond, false, map[time.Duration]int{s * 9 / 10: 0, s * 21 / 2: 10}},
+		{"an informer without a period makes no resyncs", off, 5 * s, false, map[time.Duration]int{5 * min: 0}},
+		{"an informer without a period makes no resyncs for a handler that comes late", off, 5 * s, true, map[time.Duration]int{5 * min: 0}},
+	} {
+		tests = append(tests, test{Sentence: c.sentence, Run: func(t *testing.T, im Implementation) {
+			o := newOrigin(pod("ns", "a"))
+			informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, c.informers, kc.Indexers{})
+			other, _ := handle(t, informer)
+			r := &recorder{}
+			add := func() { value(informer.AddEventHandlerWithResyncPeriod(r, c.own))(t) }
+			if !c.late {
+				add()
+			}
+			running(t, informer.RunWithContext)
+			if c.late {
+				add()
+				synctest.Wait()
+			}
+			r.take()
+			other.take()
+			passed, told, others := off, 0, 0
+			for _, at := range slices.Sorted(maps.Keys(c.told)) {
+				testbubble.Elapse(at - passed)
+				passed = at
+				told += len(r.take())
+				others += len(other.take())
+				equal(t, "told in "+at.String(), told, c.told[at])
+				if c.informers > 0 {
+					equal(t, "told with the informer's period in "+at.String(), others, int(at/c.informers))
+				}
+			}
+		}})
+	}
+	return tests
 }
 
 func resyncPeriodic(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"), pod("ns", "b"))
-	informer := periodic(im, o, 30*time.Second)
+	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 30*time.Second, kc.Indexers{})
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
 	r.take()
 	o.asked()
 	for range 3 {
-		equal(t, "told before the period is over", resyncs(r, 29*time.Second), 0)
+		testbubble.Elapse(29 * time.Second)
+		r.told(t)
 		testbubble.Elapse(time.Second)
 		r.toldInAnyOrder(t, "update ns/a@101 to ns/a@101", "update ns/b@102 to ns/b@102")
 	}
 	equal(t, "requests", len(o.asked()), 0)
-}
-
-func resyncNone(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, 30*time.Second)
-	r := withPeriod(t, informer, 0)
-	running(t, informer.RunWithContext)
-	r.take()
-	equal(t, "told", resyncs(r, 5*time.Minute), 0)
-	o.put(pod("ns", "a"))
-	synctest.Wait()
-	r.told(t, "update ns/a@101 to ns/a@102")
-}
-
-func resyncRounded(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, 30*time.Second)
-	r := withPeriod(t, informer, 45*time.Second)
-	other, _ := handle(t, informer)
-	running(t, informer.RunWithContext)
-	r.take()
-	other.take()
-	equal(t, "told in 59 s", resyncs(r, 59*time.Second), 0)
-	equal(t, "told in 61 s", resyncs(r, 2*time.Second), 1)
-	equal(t, "told in 119 s", resyncs(r, 58*time.Second), 0)
-	equal(t, "told in 121 s", resyncs(r, 2*time.Second), 1)
-	equal(t, "told with the informer's period", len(other.take()), 4)
-}
-
-func resyncShorter(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, time.Minute)
-	slow, _ := handle(t, informer)
-	r := withPeriod(t, informer, 10*time.Second)
-	running(t, informer.RunWithContext)
-	r.take()
-	slow.take()
-	equal(t, "told in 9 s", resyncs(r, 9*time.Second), 0)
-	equal(t, "told in 11 s", resyncs(r, 2*time.Second), 1)
-	equal(t, "told in 59 s", resyncs(r, 48*time.Second), 4)
-	equal(t, "told of the longer period in 59 s", len(slow.take()), 0)
-	equal(t, "told of the longer period in 61 s", resyncs(slow, 2*time.Second), 1)
-}
-
-func resyncShorterLate(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, 30*time.Second)
-	running(t, informer.RunWithContext)
-	r := withPeriod(t, informer, 5*time.Second)
-	synctest.Wait()
-	r.take()
-	equal(t, "told in 29 s", resyncs(r, 29*time.Second), 0)
-	equal(t, "told in 31 s", resyncs(r, 2*time.Second), 1)
-}
-
-func resyncMinimum(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, time.Minute)
-	r := withPeriod(t, informer, time.Millisecond)
-	running(t, informer.RunWithContext)
-	r.take()
-	equal(t, "told in 0.9 s", resyncs(r, 900*time.Millisecond), 0)
-	equal(t, "told in 10.5 s", resyncs(r, 9600*time.Millisecond), 10)
-}
-
-func resyncOff(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	informer := periodic(im, o, 0)
-	r := withPeriod(t, informer, 5*time.Second)
-	running(t, informer.RunWithContext)
-	late := withPeriod(t, informer, 5*time.Second)
-	synctest.Wait()
-	r.take()
-	late.take()
-	equal(t, "told", resyncs(r, 5*time.Minute), 0)
-	equal(t, "told late", len(late.take()), 0)
 }
 
 func resyncOptions(t *testing.T, im Implementation) {
@@ -147,6 +99,7 @@ func resyncOptions(t *testing.T, im Implementation) {
 	running(t, informer.RunWithContext)
 	byDefault.take()
 	named.take()
-	equal(t, "told by default", resyncs(byDefault, 61*time.Second), 2)
+	testbubble.Elapse(61 * time.Second)
+	equal(t, "told by default", len(byDefault.take()), 2)
 	equal(t, "told by name", len(named.take()), 1)
 }

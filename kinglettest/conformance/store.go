@@ -16,17 +16,12 @@ import (
 // runs over package cache, nor the tests of package cache beside client-go.
 func storeRow() row {
 	return row{
-		ID: "store",
-		Needs: []string{
-			"MetaNamespaceKeyFunc", "DeletionHandlingMetaNamespaceKeyFunc", "NewStore", "NewTransformingStore", "NewIndexer", "NewTTLStore",
-			"NewThreadSafeStore",
-		},
+		ID:    "store",
+		Needs: []string{"DeletionHandlingMetaNamespaceKeyFunc", "NewStore", "NewTransformingStore", "NewIndexer", "NewTTLStore"},
 		Tests: []test{
 			{Sentence: "random operations leave what a map would hold", Run: storeEqualsMap},
 			{Sentence: "the lists that are handed out belong to the caller", Run: storeListsAreTheCallers},
-			{Sentence: "an object of unknown final state is deleted by its key", Run: storeTombstone},
 			{Sentence: "the version is that of the last write, replace or bookmark", Run: storeVersion},
-			{Sentence: "an object with several of the values of the question is found once", Run: indexFindsOnce},
 			{Sentence: "every answer is of one moment", Run: threadSafeOneMoment, Real: true},
 		},
 	}
@@ -121,16 +116,6 @@ func storeListsAreTheCallers(t *testing.T, im Implementation) {
 	same(t, "values", s.ListIndexFuncValues("value"), "1")
 }
 
-func storeTombstone(t *testing.T, im Implementation) {
-	s := im.NewIndexer(im.DeletionHandlingMetaNamespaceKeyFunc, kc.Indexers{"node": byNode})
-	must(t, s.Add(pod("ns", "a", on("n1"))))
-	must(t, s.Add(pod("ns", "b", on("n1"))))
-	must(t, s.Delete(kc.DeletedFinalStateUnknown{Key: "ns/a"}))
-	must(t, s.Delete(kc.DeletedFinalStateUnknown{Key: "ns/b", Obj: pod("ns", "b")}))
-	same(t, "keys", s.ListKeys())
-	same(t, "values", s.ListIndexFuncValues("node"))
-}
-
 func storeVersion(t *testing.T, im Implementation) {
 	for _, s := range []kc.Store{
 		im.NewStore(im.DeletionHandlingMetaNamespaceKeyFunc),
@@ -160,19 +145,6 @@ func storeVersion(t *testing.T, im Implementation) {
 }
 
 func podIndexers() kc.Indexers { return kc.Indexers{"node": byNode, "labels": byLabels} }
-
-func indexFindsOnce(t *testing.T, im Implementation) {
-	s := im.NewIndexer(im.MetaNamespaceKeyFunc, podIndexers())
-	must(t, s.Add(pod("ns", "a", label("app", "x"), label("tier", "db"))))
-	must(t, s.Add(pod("ns", "b", label("tier", "db"))))
-	same(t, "like a", names(value(s.Index("labels", pod("", "", label("app", "x"), label("tier", "db"))))(t)), "ns/a", "ns/b")
-
-	twice := im.NewIndexer(im.MetaNamespaceKeyFunc, kc.Indexers{"twice": func(any) ([]string, error) { return []string{"v", "v"}, nil }})
-	must(t, twice.Add(pod("ns", "a")))
-	same(t, "a value that came twice", names(value(twice.ByIndex("twice", "v"))(t)), "ns/a")
-	must(t, twice.Delete(pod("ns", "a")))
-	same(t, "a value that came twice, after the delete", value(twice.ByIndex("twice", "v"))(t))
-}
 
 // threadSafeOneMoment moves one object between two index values, so that at
 // every moment there is one in either of them, and one in the list.

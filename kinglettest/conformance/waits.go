@@ -1,13 +1,9 @@
 package conformance
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
@@ -18,11 +14,9 @@ func waitsRow() row {
 		Needs: []string{"WaitFor*", "IsDone", "NewSharedIndexInformer"},
 		Tests: []test{
 			{Sentence: "WaitForCacheSync waits until all have synced, or for the end", Run: waitForCacheSync},
-			{Sentence: "WaitFor waits without polling, and says whether all were done", Run: waitFor},
 			{Sentence: "waits of informers and handlers end when they have synced", Run: waitForInformer},
 			{Sentence: "a wait inside of a function that a wait asks ends when both are told to", Run: waitInsideOfAWait},
 			{Sentence: "a round of questions ends with the first no, and none follows the end of a wait", Run: waitAsks},
-			{Sentence: "WaitFor reports each checker as soon as it is done, and at the end those that are not", Run: waitReports},
 		},
 	}
 }
@@ -53,39 +47,6 @@ func waitForCacheSync(t *testing.T, im Implementation) {
 		equal(t, "waiting for what has synced, without time to wait", im.WaitForCacheSync(stop, yes, yes), true)
 		equal(t, "waiting for what has not synced, without time to wait", im.WaitForCacheSync(stop, yes, no), false)
 	}
-}
-
-// checker is a DoneChecker of a test.
-type checker struct{ done chan struct{} }
-
-func newChecker() checker               { return checker{make(chan struct{})} }
-func (checker) Name() string            { return "a checker" }
-func (c checker) Done() <-chan struct{} { return c.done }
-
-func waitFor(t *testing.T, im Implementation) {
-	a, b := newChecker(), newChecker()
-	equal(t, "done", im.IsDone(a), false)
-	equal(t, "waiting for nothing", im.WaitFor(t.Context(), ""), true)
-	ctx, cancel := context.WithCancel(t.Context())
-	from := time.Now()
-	done := make(chan bool, 1)
-	go func() { done <- im.WaitFor(ctx, "two checkers", a, b) }()
-	synctest.Wait()
-	close(a.done)
-	synctest.Wait()
-	equal(t, "waits that returned", len(done), 0)
-	equal(t, "done", im.IsDone(a), true)
-	close(b.done)
-	synctest.Wait()
-	equal(t, "waits that returned", len(done), 1)
-	equal(t, "all were done", <-done, true)
-	equal(t, "time that passed", time.Since(from), 0)
-
-	go func() { done <- im.WaitFor(ctx, "", a, newChecker()) }()
-	synctest.Wait()
-	cancel()
-	equal(t, "all were done", <-done, false)
-	equal(t, "what is done is done when the context has ended", im.WaitFor(ctx, "", a, b), true)
 }
 
 func waitForInformer(t *testing.T, im Implementation) {
@@ -151,39 +112,3 @@ func waitAsks(t *testing.T, im Implementation) {
 	close(stop)
 	equal(t, "all had synced", <-done, false)
 }
-
-func waitReports(t *testing.T, im Implementation) {
-	l := &logs{}
-	ctx, cancel := context.WithCancelCause(klog.NewContext(t.Context(), l.logger()))
-	never, late, soon := namedChecker{newChecker(), "never"}, namedChecker{newChecker(), "late"}, namedChecker{newChecker(), "soon"}
-	done := make(chan bool, 1)
-	go func() { done <- im.WaitFor(ctx, "things", never, late, soon) }()
-	told := func(want ...string) {
-		t.Helper()
-		synctest.Wait()
-		l.told(t, want...)
-	}
-	told("Waiting for=things")
-	close(soon.done)
-	told("Done waiting for=things instance=soon")
-	testbubble.Elapse(time.Minute)
-	close(late.done)
-	told("Done waiting for=things instance=late")
-	cancel(errBad)
-	told("Timed out waiting for=things cause=" + errBad.Error() + " instances=[never]")
-	equal(t, "all were done", <-done, false)
-
-	equal(t, "all were done", im.WaitFor(ctx, "things", never, late, soon), false)
-	log := strings.Join(sorted(l.take()), "; ")
-	if !strings.Contains(log, "Done waiting for=things instance=late; Done waiting for=things instance=soon; Timed out") {
-		t.Errorf("of a wait whose context has ended: %s", log)
-	}
-}
-
-// namedChecker is a checker with a name of its own.
-type namedChecker struct {
-	checker
-	name string
-}
-
-func (c namedChecker) Name() string { return c.name }

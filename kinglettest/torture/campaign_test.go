@@ -39,12 +39,12 @@ func workers() int { return runtime.GOMAXPROCS(0) }
 
 // summary is what came of many trials.
 type summary struct {
-	engine                              string
-	trials, failed, faults, quarantined int
-	calls, broken                       int
-	took                                time.Duration
-	violations                          []string
-	kinds                               map[string]int // trials in which a guarantee was broken
+	engine                 string
+	trials, failed, faults int
+	calls, broken          int
+	took                   time.Duration
+	violations             []string
+	kinds                  map[string]int // trials in which a guarantee was broken
 	// first is the lowest seed that failed.
 	first torture.Result
 }
@@ -127,7 +127,6 @@ func (c *campaign) count(res *torture.Result) bool {
 	s.trials++
 	s.faults += len(res.Played)
 	s.calls += res.Events
-	s.quarantined += res.Quarantined
 	if len(res.Violations) == 0 {
 		return false
 	}

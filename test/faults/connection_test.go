@@ -44,11 +44,11 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 		reqs := r.tookAll()
 		for i, q := range reqs {
 			if q.what != "watch "+at && q.what != "probe" && !(q.what == "list from "+at && q.fault) || q.fault != (i < 9) {
-				r.errorf("request %d was for %s", i+1, q.what)
+				r.t.Errorf("request %d was for %s", i+1, q.what)
 			}
 		}
 		if n := len(reqs); n < 10 || n > 11 || reqs[n-1].what != "watch "+at {
-			r.errorf("%d requests: %v", n, reqs)
+			r.t.Errorf("%d requests: %v", n, reqs)
 		}
 		r.heard("update o0=2", "delete o1")
 	})
@@ -71,7 +71,7 @@ func TestAListThatIsResetInItsMiddleIsThrownAwayAndAskedForAgain(t *testing.T) {
 			}
 		}
 		if lists != 2 {
-			r.errorf("asked for %v", reqs)
+			r.t.Errorf("asked for %v", reqs)
 		}
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})

@@ -5,8 +5,7 @@
 // did, and looks at the effects: which requests were sent and when, which changes handlers
 // received, what the store and the status showed meanwhile, and that in the end the store
 // equals the server. It runs with the informers of packages kinglet and cache, and in
-// protobuf and JSON where the encoding matters. It also runs with client-go's, for
-// information: differences are logged (go test -v), and fail nothing.
+// protobuf and JSON where the encoding matters.
 //
 // Package torture has the same faults at random, many at once. Here they come one by one,
 // so a failure names the fault that is not handled.

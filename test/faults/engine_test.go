@@ -38,8 +38,6 @@ type object = *corev1.ConfigMap
 type engine struct {
 	name  string
 	start func(cfg *rest.Config, report func(error)) (informer, error)
-	// lenient: what it does otherwise than expected is logged.
-	lenient bool
 }
 
 // informer is one informer of all config maps.
@@ -50,7 +48,6 @@ type informer interface {
 	List() []object
 	ResourceVersion() string
 	HasSynced() bool
-	// Status and Quarantined are zero where the engine has no such thing.
 	Status() kinglet.Status
 	Quarantined() []kinglet.Quarantined
 }
@@ -58,16 +55,7 @@ type informer interface {
 func engines() []engine {
 	return []engine{
 		{name: "kinglet", start: startKinglet},
-		{name: "cache", start: startShared(func(lw kc.ListerWatcher) kc.SharedIndexInformer {
-			return cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, kc.Indexers{})
-		}, func(g kc.Getter) kc.ListerWatcher {
-			return cache.NewListWatchFromClient(g, "configmaps", "", fields.Everything())
-		})},
-		{name: "client-go", lenient: true, start: startShared(func(lw kc.ListerWatcher) kc.SharedIndexInformer {
-			return kc.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, kc.Indexers{})
-		}, func(g kc.Getter) kc.ListerWatcher {
-			return kc.NewListWatchFromClient(g, "configmaps", "", fields.Everything())
-		})},
+		{name: "cache", start: startShared},
 	}
 }
 
@@ -103,20 +91,22 @@ func (k typed) List() []object {
 
 func (k typed) ResourceVersion() string { return k.Store().ResourceVersion("") }
 
-// startShared starts what has client-go's interface.
-func startShared(make func(kc.ListerWatcher) kc.SharedIndexInformer, list func(kc.Getter) kc.ListerWatcher) func(*rest.Config, func(error)) (informer, error) {
-	return func(cfg *rest.Config, report func(error)) (informer, error) {
-		client, err := kubernetes.NewForConfig(cfg)
-		if err != nil {
-			return nil, err
-		}
-		inf := make(list(client.CoreV1().RESTClient()))
-		err = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *kc.Reflector, err error) { report(err) })
-		return shared{inf}, err
+func startShared(cfg *rest.Config, report func(error)) (informer, error) {
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
 	}
+	lw := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", "", fields.Everything())
+	inf := cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, cache.Indexers{})
+	err = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *kc.Reflector, err error) { report(err) })
+	return shared{inf, inf.(cache.Observable)}, err
 }
 
-type shared struct{ kc.SharedIndexInformer }
+// shared is an informer of package cache.
+type shared struct {
+	kc.SharedIndexInformer
+	cache.Observable
+}
 
 func (c shared) Run(ctx context.Context) { c.RunWithContext(ctx) }
 
@@ -144,17 +134,3 @@ func (c shared) List() []object {
 }
 
 func (c shared) ResourceVersion() string { return c.LastSyncResourceVersion() }
-
-func (c shared) Status() kinglet.Status {
-	if o, ok := c.SharedIndexInformer.(cache.Observable); ok {
-		return o.Status()
-	}
-	return kinglet.Status{}
-}
-
-func (c shared) Quarantined() []kinglet.Quarantined {
-	if o, ok := c.SharedIndexInformer.(cache.Observable); ok {
-		return o.Quarantined()
-	}
-	return nil
-}

@@ -45,7 +45,7 @@ func TestAGoneOnContinueIsFollowedByOneListInOnePiece(t *testing.T) {
 		testbubble.Elapse(100 * time.Millisecond)
 		r.asked("watch-list", "list 0!", "list latest", "continue!", "list latest", "watch "+r.version())
 		if n := len(r.told.take()); n != 600 {
-			r.errorf("%d calls for 600 objects", n)
+			r.t.Errorf("%d calls for 600 objects", n)
 		}
 	})
 }

@@ -191,7 +191,7 @@ type view struct {
 func eachFaultIsNamed(t *testing.T, open func(r *rig, f *named, set *kinglet.Set) view) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
-			tried := engines()[:2]
+			tried := engines()
 			if f.typed {
 				tried = tried[:1]
 			}

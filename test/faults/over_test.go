@@ -20,11 +20,11 @@ func TestAnOutageThatIsOverIsNoMoreThanANote(t *testing.T) {
 		r.shows("o0=2", "o1=1", "o2=1")
 		st := r.inf.Status()
 		if n, first := st.Recent.Count, st.Recent.FirstTime; n != 1 || first.Before(began) || first.Sub(began) > 5*time.Second {
-			r.errorf("%d outages, the first %v after it began", n, first.Sub(began))
+			r.t.Errorf("%d outages, the first %v after it began", n, first.Sub(began))
 		}
 		problems := st.Problems(time.Now())
 		if len(problems) != 1 || problems[0].Severity != status.Note || !problems[0].Over || problems[0].Cause != status.CauseUnreachable {
-			r.errorf("it says %+v", problems)
+			r.t.Errorf("it says %+v", problems)
 		}
 		r.tookAll()
 		r.heard("update o0=2")

@@ -194,7 +194,7 @@ func (r *rig) arm(script apiserver.Script) {
 	defer r.mu.Unlock()
 	for i := range r.script {
 		if !r.played[&r.script[i].Fault] {
-			r.errorf("fault %d of the script did not happen", i)
+			r.t.Errorf("fault %d of the script did not happen", i)
 		}
 	}
 	r.inject, r.script, r.played = script.Inject(), script, map[*apiserver.Fault]bool{}
@@ -242,7 +242,7 @@ func (r *rig) sequence(reqs []request, want ...string) {
 		got = append(got, q.what)
 	}
 	if !slices.Equal(got, want) {
-		r.errorf("asked for  %q\n       want %q", got, want)
+		r.t.Errorf("asked for  %q\n       want %q", got, want)
 	}
 }
 
@@ -250,11 +250,11 @@ func (r *rig) sequence(reqs []request, want ...string) {
 func (r *rig) apart(reqs []request, i int, least time.Duration) {
 	r.t.Helper()
 	if len(reqs) < i+2 {
-		r.errorf("%d requests, and the gap after number %d was asked for", len(reqs), i)
+		r.t.Errorf("%d requests, and the gap after number %d was asked for", len(reqs), i)
 		return
 	}
 	if gap := reqs[i+1].at.Sub(reqs[i].at); gap < least {
-		r.errorf("%s was followed by %s after %v, not %v", reqs[i].what, reqs[i+1].what, gap, least)
+		r.t.Errorf("%s was followed by %s after %v, not %v", reqs[i].what, reqs[i+1].what, gap, least)
 	}
 }
 
@@ -262,18 +262,8 @@ func (r *rig) apart(reqs []request, i int, least time.Duration) {
 func (r *rig) heard(want ...string) {
 	r.t.Helper()
 	if got := r.told.take(); !slices.Equal(got, want) {
-		r.errorf("was told %q\n     want %q", got, want)
+		r.t.Errorf("was told %q\n     want %q", got, want)
 	}
-}
-
-// errorf fails the test, unless the engine is there for information.
-func (r *rig) errorf(format string, args ...any) {
-	r.t.Helper()
-	if r.engine.lenient {
-		r.t.Logf("otherwise: "+format, args...)
-		return
-	}
-	r.t.Errorf(format, args...)
 }
 
 // synced lets the informer sync, and forgets what it asked and was told.
@@ -320,22 +310,19 @@ func (r *rig) values() []string {
 func (r *rig) shows(want ...string) {
 	r.t.Helper()
 	if got := r.values(); !slices.Equal(got, want) {
-		r.errorf("the store has %q\n         want %q", got, want)
+		r.t.Errorf("the store has %q\n         want %q", got, want)
 	}
 }
 
 // status checks the phase, and the last error by is; nil wants none.
 func (r *rig) status(phase reflector.Phase, is func(error) bool) {
 	r.t.Helper()
-	if r.engine.lenient {
-		return // it has none
-	}
 	st := r.inf.Status()
 	if st.Phase != phase {
-		r.errorf("the phase is %v, want %v", st.Phase, phase)
+		r.t.Errorf("the phase is %v, want %v", st.Phase, phase)
 	}
 	if is == nil && st.LastError != nil || is != nil && !is(st.LastError) {
-		r.errorf("the last error is %v", st.LastError)
+		r.t.Errorf("the last error is %v", st.LastError)
 	}
 }
 
@@ -345,7 +332,7 @@ func (r *rig) reported(what string, is func(error) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !slices.ContainsFunc(r.errs, is) {
-		r.errorf("no error that %s among %v", what, r.errs)
+		r.t.Errorf("no error that %s among %v", what, r.errs)
 	}
 }
 
@@ -357,21 +344,21 @@ func (r *rig) settled() {
 	slices.SortFunc(got, func(a, b object) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(objs, func(a, b runtime.Object) int { return strings.Compare(a.(object).Name, b.(object).Name) })
 	if len(got) != len(objs) {
-		r.errorf("the store has %d objects, the server %d", len(got), len(objs))
+		r.t.Errorf("the store has %d objects, the server %d", len(got), len(objs))
 	}
 	for i := range min(len(got), len(objs)) {
 		if !equality.Semantic.DeepEqual(got[i], objs[i]) {
-			r.errorf("the store has %s at %s, the server %s at %s", got[i].Name, got[i].ResourceVersion, objs[i].(object).Name, objs[i].(object).ResourceVersion)
+			r.t.Errorf("the store has %s at %s, the server %s at %s", got[i].Name, got[i].ResourceVersion, objs[i].(object).Name, objs[i].(object).ResourceVersion)
 		}
 	}
 	if rv := r.inf.ResourceVersion(); rv != fmt.Sprint(revision) {
-		r.errorf("the store is at %s, the server at %d", rv, revision)
+		r.t.Errorf("the store is at %s, the server at %d", rv, revision)
 	}
 	for _, crime := range r.told.crimes() {
-		r.errorf("was told %s", crime)
+		r.t.Errorf("was told %s", crime)
 	}
 	r.status(reflector.Watching, nil)
 	if q := r.inf.Quarantined(); len(q) > 0 {
-		r.errorf("still quarantined: %v", q)
+		r.t.Errorf("still quarantined: %v", q)
 	}
 }

@@ -40,7 +40,7 @@ func TestAListOfAServerThatLagsBehindDoesNotTakeTheStoreBack(t *testing.T) {
 					}
 				}
 				if faults < 2 {
-					r.errorf("%d faults were played", faults)
+					r.t.Errorf("%d faults were played", faults)
 				}
 				r.heard()
 			})
@@ -67,7 +67,7 @@ func TestAWatchOfAServerThatLagsBehindTellsNothingTwice(t *testing.T) {
 		r.heard("update o0=4")
 		for _, q := range r.took() {
 			if q.what != "watch "+at {
-				r.errorf("asked for %s", q.what)
+				r.t.Errorf("asked for %s", q.what)
 			}
 		}
 	})
@@ -101,7 +101,7 @@ func TestTwoServersBehindOneAddressWithDifferentProgressDoNotTakeTheStoreBack(t 
 		}
 		r.mu.Lock()
 		if r.elsewhere < 3 || r.elsewhere == len(r.requests) {
-			r.errorf("%d of %d requests were the second server's", r.elsewhere, len(r.requests))
+			r.t.Errorf("%d of %d requests were the second server's", r.elsewhere, len(r.requests))
 		}
 		r.mu.Unlock()
 		r.replica.Release()
@@ -147,7 +147,7 @@ func TestWhenAccessIsRevokedTheObjectsStayAndTheStatusSaysIt(t *testing.T) {
 		r.status(reflector.BackingOff, apierrors.IsForbidden)
 		for _, q := range r.took() {
 			if q.what != "watch "+at && q.what != "list from "+at {
-				r.errorf("asked for %s", q.what)
+				r.t.Errorf("asked for %s", q.what)
 			}
 		}
 		r.arm(nil)

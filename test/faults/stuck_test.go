@@ -32,18 +32,14 @@ func (r *rig) polled() {
 		if strings.HasPrefix(q.what, "list") {
 			lists++
 		} else if !strings.HasPrefix(q.what, "watch ") {
-			r.errorf("asked for %s", q.what)
+			r.t.Errorf("asked for %s", q.what)
 		}
 	}
 	// 0.8, 1.6 … 25.6 s at least come to 51 s and six waits; 30 s each after that.
 	if lists < 1 || lists > 19 {
-		r.errorf("%d lists in five minutes", lists)
+		r.t.Errorf("%d lists in five minutes", lists)
 	}
 }
-
-// client-go is left out where it may watch again without a wait for ever, since no time
-// passes in its bubble then.
-func kinglets() []engine { return engines()[:2] }
 
 func TestWatchesThatAreAllBrokenOffAtOnceAreFollowedByListsOnceAWait(t *testing.T) {
 	each(t, setup{json: true}, func(r *rig) {
@@ -62,7 +58,7 @@ func TestWatchesThatAreAllBrokenOffAtOnceAreFollowedByListsOnceAWait(t *testing.
 }
 
 func TestAnEventThatNoWatchSendsWholeComesWithAList(t *testing.T) {
-	over(t, kinglets(), setup{json: true}, func(r *rig) {
+	each(t, setup{json: true}, func(r *rig) {
 		r.synced()
 		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{CutAfter: 1000}}})
 		r.disconnect(func() {
@@ -188,7 +184,7 @@ func badWatches() map[string]func(w http.ResponseWriter, r *http.Request) {
 func TestWhateverIsWrongWithEveryWatchTheStoreFollowsByLists(t *testing.T) {
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2"} {
 		for name, answer := range badWatches() {
-			for _, e := range kinglets() {
+			for _, e := range engines() {
 				t.Run(proto+"/"+name+"/"+e.name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { overHTTP(t, e, proto, answer, followed) })
 				})
@@ -220,7 +216,7 @@ func (r *rig) unlisted() {
 	r.t.Helper()
 	for _, q := range r.took() {
 		if strings.HasPrefix(q.what, "list") {
-			r.errorf("asked for %s", q.what)
+			r.t.Errorf("asked for %s", q.what)
 		}
 	}
 }
@@ -232,7 +228,7 @@ func TestAQuietWatchThatIsResetEveryMinuteIsGoneOnWithWithoutAList(t *testing.T)
 		panic(http.ErrAbortHandler)
 	}
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2"} {
-		for _, e := range kinglets() {
+		for _, e := range engines() {
 			t.Run(proto+"/"+e.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					overHTTP(t, e, proto, minute, func(r *rig, well func()) {

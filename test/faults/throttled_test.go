@@ -98,7 +98,7 @@ func TestServerErrorsOnListAreRetriedWithBackoffAndShown(t *testing.T) {
 					r.apart(lists, i, least)
 				}
 				if n := len(lists); n < 5 || lists[n-1].what != "watch "+r.version() {
-					r.errorf("asked for %v", reqs)
+					r.t.Errorf("asked for %v", reqs)
 				}
 				r.reported("says so", c.is)
 				r.heard("add o0=1", "add o1=1", "add o2=1")

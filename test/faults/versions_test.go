@@ -84,7 +84,7 @@ func TestACompressedWatchListThatBreaksOffIsNotPublished(t *testing.T) {
 		testbubble.Elapse(time.Minute)
 		r.asked("watch-list!", "list 0!", "watch-list")
 		if n := len(r.told.take()); n != 100 {
-			r.errorf("%d calls for 100 objects", n)
+			r.t.Errorf("%d calls for 100 objects", n)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestAListThatARestoredBackupOvertakesIsBegunAgain(t *testing.T) {
 		r.disconnect(func() { r.put("o0", "2") })
 		testbubble.Elapse(5 * time.Minute)
 		if n := len(r.inf.List()); n != 550 {
-			r.errorf("%d objects, not 550", n)
+			r.t.Errorf("%d objects, not 550", n)
 		}
 	})
 }

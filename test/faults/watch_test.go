@@ -35,13 +35,13 @@ func TestAWatchThatClosesAtOnceAgainAndAgainIsPolledOnceAWait(t *testing.T) {
 			if strings.HasPrefix(q.what, "list") {
 				lists++
 			} else if !strings.HasPrefix(q.what, "watch ") || !q.fault {
-				r.errorf("asked for %s", q.what)
+				r.t.Errorf("asked for %s", q.what)
 			}
 		}
 		// 0.8, 1.6 … 25.6 s at least come to 51 s and six waits; 30 s each after that.
 		// Twice as long at most.
 		if lists < 5 || lists > 19 {
-			r.errorf("%d lists in five minutes", lists)
+			r.t.Errorf("%d lists in five minutes", lists)
 		}
 		r.reported("says that the watch was short", short)
 		r.shows("o0=2", "o1=1", "o2=1")
@@ -94,7 +94,7 @@ func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
 		testbubble.Elapse(12 * time.Minute)
 		for _, q := range r.took() {
 			if q.what != "watch "+at {
-				r.errorf("asked for %s", q.what)
+				r.t.Errorf("asked for %s", q.what)
 			}
 		}
 		r.put("o0", "2")
@@ -119,7 +119,7 @@ func TestEventsThatComeTwiceAreNoSecondAddOrDeleteAndNoStepBack(t *testing.T) {
 		lines := slices.DeleteFunc(r.told.take(), func(line string) bool { return strings.HasPrefix(line, "update") })
 		want := []string{"add o0=1", "add o1=1", "add o2=1", "delete o1", "add o1=again"}
 		if !slices.Equal(lines, want) {
-			r.errorf("was told %q\n     want %q", lines, want)
+			r.t.Errorf("was told %q\n     want %q", lines, want)
 		}
 	})
 }

@@ -70,9 +70,8 @@
 // with what they test: they fail if an informer has synced before they look, so more
 // often over a faster one. These have to pass in one of three attempts.
 //
-// A test that ends its process, or runs longer than -timeout, fails alone: those
-// that it has kept from running are run without it. A process of a suite has 4 GB
-// of memory.
+// A test that ends its process, or runs until -timeout, fails, and so do those that it
+// has kept from running; -run has them without it. A process of a suite has 4 GB of memory.
 //
 // # When a test fails
 //

@@ -146,21 +146,14 @@ func (s *suite) edits() (all []edit, set string) {
 	return all, set
 }
 
-// runHooked runs a suite of controller-runtime's over module ctrlruntime.
-func runHooked(ctx context.Context, dir string, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+// readyHooked has a suite of controller-runtime's ready to run over module ctrlruntime.
+func readyHooked(ctx context.Context, dir string, s suite, opts options) (rs *ready, err error) {
 	if opts.clientGo {
-		return verdict{}, fmt.Errorf("%s: -client-go is of the other suites", s.name)
+		return nil, errors.New("-client-go is of the other suites")
 	}
-	r, err := newHooked(ctx, filepath.Join(dir, "hooked", s.hooked), s)
-	if err != nil {
-		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	r.limit, r.verbose = opts.timeout, io.Discard
-	if opts.race {
-		r.flags = append(r.flags, "-race")
-	}
-	if opts.verbose {
-		r.verbose = out
+	rs = &ready{suite: s, specs: map[string]string{s.packages[0]: s.specs}}
+	if rs.runner, err = newHooked(ctx, filepath.Join(dir, "hooked", s.hooked), s); err != nil {
+		return nil, err
 	}
 	// The other tests of pkg/cache are of what New does not use any more.
 	names := append([]string{s.specs, "TestTheCacheIsKinglets"}, s.beside...)
@@ -168,29 +161,16 @@ func runHooked(ctx context.Context, dir string, s suite, e *expectation, opts op
 		names = append(names, "TestTheDefaultsAreKinglets")
 	}
 	if s.queue {
-		more, err := testsOfQueue(r.dir)
+		more, err := testsOfQueue(rs.runner.dir)
 		if err != nil {
-			return verdict{}, fmt.Errorf("%s: %w", s.name, err)
+			return nil, err
 		}
 		names = append([]string{s.specs}, more...)
 	}
-	var tests []testName
 	for _, name := range names {
-		tests = append(tests, testName{pkg: s.packages[0], test: name})
+		rs.tests = append(rs.tests, testName{pkg: s.packages[0], test: name})
 	}
-	if opts.list {
-		for _, n := range tests {
-			fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
-		}
-		return verdict{}, nil
-	}
-	outcomes, err := r.runSuite(ctx, s, e, opts, tests)
-	if err != nil {
-		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	v := judge(e, outcomes, 0, opts.run == nil)
-	v.print(out, s, e, nil, opts.verbose)
-	return v, nil
+	return rs, nil
 }
 
 // newHooked copies controller-runtime to dir, as it is, and returns what runs its tests

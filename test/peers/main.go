@@ -24,7 +24,6 @@ type options struct {
 	run     *regexp.Regexp
 	pkg     *regexp.Regexp
 	verbose bool
-	list    bool
 	race    bool
 	starts  bool
 	timeout time.Duration
@@ -82,10 +81,9 @@ func parseFlags(args []string) (options, error) {
 	expr("run", "run tests whose name matches this `regexp`; numbers of tests are not looked at then", &opts.run)
 	expr("package", "run packages of operators whose import path matches this `regexp`; numbers of tests are not looked at then", &opts.pkg)
 	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
-	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
 	flags.BoolVar(&opts.starts, "starts", false, "start programs of operators where many objects are, with kinglet and without, and measure them; run no tests")
 	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
-	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "time that one test may take; it fails after that")
+	flags.DurationVar(&opts.timeout, "timeout", 30*time.Minute, "time that the tests of a package may take")
 	flags.StringVar(&opts.dir, "dir", "../../bin/peers-sources", "folder for the changed copies of their sources")
 	flags.StringVar(&opts.cluster, "cluster", "", "kinglet-cluster `program`; built if there is none")
 	flags.BoolVar(&opts.clientGo, "client-go", false, "run over client-go's own packages, to see what a test does there")
@@ -157,66 +155,83 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 		sum.failed = append(sum.failed, v.failed...)
 		sum.problems = append(sum.problems, v.problems...)
 	}
-	if opts.list {
-		return false, nil
-	}
 	fmt.Fprintf(out, "%d passed, %d failed, %d differ on purpose\n", sum.passed, len(sum.failed)+len(sum.problems), sum.differing)
 	return len(sum.failed)+len(sum.problems) > 0, nil
 }
 
-func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
-	if s.operator != nil {
-		return runOperator(ctx, t.dir, s, e, opts, out)
+// ready is a suite whose sources are where the go command finds them.
+type ready struct {
+	suite  suite
+	runner runner
+	tests  []testName
+	specs  map[string]string // by package: the test that runs its specs
+	// gone are the tests that were cut, each with the identifier that began it.
+	gone map[string]string
+}
+
+func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (v verdict, err error) {
+	var rs *ready
+	unlock := func() {}
+	switch {
+	case s.operator != nil:
+		rs, unlock, err = readyOperator(ctx, t.dir, s, opts)
+	case s.hooked != "":
+		rs, err = readyHooked(ctx, t.dir, s, opts)
+	default:
+		rs, err = t.ready(ctx, s)
 	}
-	if s.hooked != "" {
-		return runHooked(ctx, t.dir, s, e, opts, out)
-	}
-	var gone map[string]string
-	var err error
-	if s.outside {
-		if gone, err = t.cut(ctx, s); err != nil {
-			return verdict{}, err
-		}
-	}
-	if err := t.proveSwapped(ctx, s); err != nil {
-		return verdict{}, err
-	}
-	tests, _, err := t.testsOf(ctx, s)
-	if err != nil {
-		return verdict{}, err
-	}
-	if opts.run != nil {
-		tests = slices.DeleteFunc(tests, func(n testName) bool { return !opts.run.MatchString(n.test) })
-	}
-	if opts.list {
-		for _, n := range tests {
-			fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
-		}
-		printCut(out, s, gone, true)
-		return verdict{}, nil
-	}
-	r := runner{modfile: t.modfile, dir: t.dir, limit: opts.timeout, verbose: io.Discard}
-	if opts.race {
-		r.flags = append(r.flags, "-race")
-	}
-	if opts.verbose {
-		r.verbose = out
-	}
-	outcomes, err := r.runSuite(ctx, s, e, opts, tests)
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	v := judge(e, outcomes, len(gone), opts.run == nil && !opts.clientGo)
-	v.print(out, s, e, gone, opts.verbose)
+	defer unlock()
+	rs.runner.limit, rs.runner.verbose = opts.timeout, io.Discard
+	if opts.race {
+		rs.runner.flags = append(rs.runner.flags, "-race")
+	}
+	if opts.verbose {
+		rs.runner.verbose = out
+	}
+	outcomes := map[testName]outcome{}
+	for _, pkg := range rs.suite.packages {
+		of := slices.DeleteFunc(slices.Clone(rs.tests), func(n testName) bool {
+			return n.pkg != pkg || opts.run != nil && n.test != rs.specs[pkg] && !opts.run.MatchString(n.test)
+		})
+		if len(of) == 0 {
+			continue
+		}
+		some, err := rs.runPackage(ctx, pkg, e, opts, of)
+		if err != nil {
+			return verdict{}, fmt.Errorf("%s: %s: %w", s.name, pkg, err)
+		}
+		maps.Copy(outcomes, some)
+	}
+	v = judge(e, outcomes, len(rs.gone), opts.run == nil && opts.pkg == nil && !opts.clientGo)
+	v.print(out, s, e, rs.gone, opts.verbose)
 	return v, nil
 }
 
-// runSuite runs the tests of a suite, on a control plane if it needs one.
-func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts options, tests []testName) (_ map[testName]outcome, err error) {
-	if s.cluster {
+// ready has the tree's copies for a suite whose imports are swapped.
+func (t *tree) ready(ctx context.Context, s suite) (rs *ready, err error) {
+	rs = &ready{suite: s, runner: runner{modfile: t.modfile, dir: t.dir}}
+	if s.outside {
+		if rs.gone, err = t.cut(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.proveSwapped(ctx, s); err != nil {
+		return nil, err
+	}
+	rs.tests, rs.specs, err = t.testsOf(ctx, s)
+	return rs, err
+}
+
+// runPackage runs tests of a package, on a control plane if the suite needs one.
+func (rs *ready) runPackage(ctx context.Context, pkg string, e *expectation, opts options, tests []testName) (_ map[testName]outcome, err error) {
+	r := rs.runner
+	if rs.suite.cluster {
 		// All that the tests need is compiled first: on two cores, a control plane
 		// beside the compiler is slow to start.
-		if err := r.compile(ctx, s); err != nil {
+		if err := r.compile(ctx, pkg); err != nil {
 			return nil, err
 		}
 		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster, DisableAdmissionPlugins: offInEnvtest})
@@ -229,11 +244,12 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 		}
 		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
 	}
-	focus := s.focus
+	focus := rs.suite.focus
 	if opts.run != nil {
 		focus = opts.run.String()
 	}
-	outcomes, err := r.runTests(ctx, s, focus, tests)
+	specs := rs.specs[pkg]
+	outcomes, err := r.runTests(ctx, pkg, specs, focus, tests)
 	for tries := 1; err == nil && tries < attempts; tries++ {
 		lost := e.lost(outcomes)
 		if len(lost) == 0 {
@@ -241,51 +257,46 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 		}
 		var again map[testName]outcome
 		plain := slices.DeleteFunc(slices.Clone(lost), func(n testName) bool { return n.spec })
-		again, err = r.runTests(ctx, s, focusOn(lost), plain)
+		again, err = r.runTests(ctx, pkg, specs, focusOn(lost), plain)
 		won(outcomes, again, lost)
 	}
 	return outcomes, err
 }
 
 // compile compiles what the tests need.
-func (r runner) compile(ctx context.Context, s suite) error {
-	if s.hooked != "" {
-		args := append([]string{"test", "-vet=off", "-run=^$", "-modfile=" + r.modfile}, r.flags...)
-		cmd := goCommand(ctx, append(args, s.packages...)...)
-		cmd.Dir = r.dir
-		return runGo(ctx, cmd, func(out io.Reader) error {
-			_, err := io.Copy(io.Discard, out)
-			return err
-		})
-	}
-	_, err := list(ctx, r.modfile, append([]string{"-export", "-deps", "-test"}, s.packages...)...)
-	return err
+func (r runner) compile(ctx context.Context, pkg string) error {
+	cmd := goCommand(ctx, append(append([]string{"test", "-vet=off", "-run=^$", "-modfile=" + r.modfile}, r.flags...), pkg)...)
+	cmd.Dir = r.dir
+	return runGo(ctx, cmd, func(out io.Reader) error {
+		_, err := io.Copy(io.Discard, out)
+		return err
+	})
 }
 
-// runTests runs tests, and those specs of the suite that match focus.
-func (r runner) runTests(ctx context.Context, s suite, focus string, tests []testName) (map[testName]outcome, error) {
-	if s.specs == "" {
-		return r.run(ctx, tests)
+// runTests runs tests, and those specs that match focus, if the package has a test that
+// runs specs.
+func (r runner) runTests(ctx context.Context, pkg, runSpecs, focus string, tests []testName) (map[testName]outcome, error) {
+	if runSpecs == "" {
+		return r.run(ctx, pkg, tests)
 	}
 	report := filepath.Join(filepath.Dir(r.modfile), "specs.json")
 	if err := os.Remove(report); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	specs := r
-	specs.limit *= 20
 	specs.args = []string{"-ginkgo.json-report=" + report}
 	if focus != "" {
 		specs.args = append(specs.args, "-ginkgo.focus="+focus)
 	}
-	i := testName{pkg: s.packages[0], test: s.specs}
-	outcomes, err := specs.run(ctx, []testName{i})
+	i := testName{pkg: pkg, test: runSpecs}
+	outcomes, err := specs.run(ctx, pkg, []testName{i})
 	if err != nil {
 		return nil, err
 	}
 	if err := addSpecs(outcomes, i, report); err != nil {
 		return nil, err
 	}
-	others, err := r.run(ctx, slices.DeleteFunc(tests, func(n testName) bool { return n == i }))
+	others, err := r.run(ctx, pkg, slices.DeleteFunc(tests, func(n testName) bool { return n == i }))
 	maps.Copy(outcomes, others)
 	return outcomes, err
 }

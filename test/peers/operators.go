@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // An operator is a module whose own tests run over kinglet, as they are.
@@ -138,66 +136,22 @@ func operatorSuites() (all []suite) {
 	return all
 }
 
-// operatorTest is how long one of their tests may run, at least.
-const operatorTest = 5 * time.Minute
-
-// runOperator runs a suite of an operator, one package after the other, each on a control
-// plane of its own if it needs one, as with envtest.
-func runOperator(ctx context.Context, dir string, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+// readyOperator has a suite of an operator ready. Each package has a control plane of its
+// own if it needs one, as with envtest.
+func readyOperator(ctx context.Context, dir string, s suite, opts options) (rs *ready, unlock func(), err error) {
 	if opts.clientGo {
-		return verdict{}, fmt.Errorf("%s: -client-go is of the other suites; operators/%s/plain is without kinglet", s.name, s.operator.name)
+		return nil, nil, fmt.Errorf("-client-go is of the other suites; operators/%s/plain is without kinglet", s.operator.name)
 	}
 	t, unlock, err := newOperatorTree(ctx, filepath.Join(dir, "operators"), &s, opts)
 	if err != nil {
-		return verdict{}, err
+		return nil, nil, err
 	}
-	defer unlock()
-	if err := t.proveSwapped(ctx, s); err != nil {
-		return verdict{}, err
+	if rs, err = t.ready(ctx, s); err != nil {
+		unlock()
+		return nil, nil, err
 	}
-	tests, specs, err := t.testsOf(ctx, s)
-	if err != nil {
-		return verdict{}, err
-	}
-	r := runner{modfile: t.modfile, dir: t.dir, limit: max(opts.timeout, operatorTest), verbose: io.Discard}
-	r.flags = []string{"-ldflags=-s -w"} // linking takes longer than most of the tests
-	if opts.race {
-		r.flags = append(r.flags, "-race")
-	}
-	if opts.verbose {
-		r.verbose = out
-	}
-	all := map[testName]outcome{}
-	for _, pkg := range s.packages {
-		one := s
-		one.packages, one.specs = []string{pkg}, specs[pkg]
-		var of []testName
-		for _, n := range tests {
-			if n.pkg == pkg && (opts.run == nil || opts.run.MatchString(n.test)) {
-				of = append(of, n)
-			}
-		}
-		if opts.list {
-			for _, n := range of {
-				fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
-			}
-			continue
-		}
-		if len(of) == 0 && one.specs == "" {
-			continue
-		}
-		outcomes, err := r.runSuite(ctx, one, e, opts, of)
-		if err != nil {
-			return verdict{}, fmt.Errorf("%s: %w", pkg, err)
-		}
-		maps.Copy(all, outcomes)
-	}
-	if opts.list {
-		return verdict{}, nil
-	}
-	v := judge(e, all, 0, opts.run == nil && opts.pkg == nil)
-	v.print(out, s, e, nil, opts.verbose)
-	return v, nil
+	rs.runner.flags = []string{"-ldflags=-s -w"} // linking takes longer than most of the tests
+	return rs, unlock, nil
 }
 
 // newOperatorTree copies the operator with its edits, and the modules that it needs, and
@@ -216,7 +170,7 @@ func newOperatorTree(ctx context.Context, dir string, s *suite, opts options) (_
 	}
 	if err := t.fillOperator(ctx, s, opts); err != nil {
 		unlock()
-		return nil, nil, fmt.Errorf("%s: %w", s.name, err)
+		return nil, nil, err
 	}
 	return t, unlock, nil
 }

@@ -45,8 +45,6 @@ type record struct {
 	outcomes map[testName]outcome
 	output   map[testName][]string // under testName{pkg, ""} that of no test
 	began    map[testName]bool
-	running  running
-	tooLong  bool     // a test was, and was ended
 	build    []string // what the compiler said
 	verbose  io.Writer
 }
@@ -74,18 +72,12 @@ func (r *record) add(e event) {
 		r.build = append(r.build, e.Output)
 	case "run":
 		r.began[name] = true
-		r.running.start(name)
-	case "cont":
-		r.running.start(name)
-	case "pause":
-		r.running.end(name)
 	case "output":
 		if _, err := io.WriteString(r.verbose, e.Output); err != nil {
 			r.verbose = io.Discard // A reader who is gone is no reason to stop.
 		}
 		r.output[name] = append(r.output[name], e.Output)
 	case "pass", "fail", "skip":
-		r.running.end(name)
 		r.outcomes[name] = outcome{
 			passed: e.Action != "fail", skipped: e.Action == "skip",
 			elapsed: time.Duration(e.Elapsed * float64(time.Second)),
@@ -93,20 +85,19 @@ func (r *record) add(e event) {
 	}
 }
 
-// failedOutsideOfTests returns an outcome named TestMain for each package that
-// failed though each of its tests has passed, as one that leaks goroutines.
-func (r *record) failedOutsideOfTests() map[testName]outcome {
-	failed := map[testName]outcome{}
-	for name, o := range r.outcomes {
-		if name.test == "" && !o.passed {
-			o.output = r.output[name]
-			failed[testName{pkg: name.pkg, test: "TestMain"}] = o
+// failedOutsideOfTests returns the outcome of a package that failed though each of its
+// tests has passed, as one that leaks goroutines, and nil for others.
+func (r *record) failedOutsideOfTests(pkg string) *outcome {
+	name := testName{pkg: pkg}
+	o, ended := r.outcomes[name]
+	if !ended || o.passed {
+		return nil
+	}
+	for n := range r.began {
+		if n.pkg == pkg && !r.outcomes[n].passed {
+			return nil
 		}
 	}
-	for name := range r.began {
-		if !r.outcomes[name].passed {
-			delete(failed, testName{pkg: name.pkg, test: "TestMain"})
-		}
-	}
-	return failed
+	o.output = r.output[name]
+	return &o
 }

@@ -6,12 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,37 +27,14 @@ func TestAPackageThatFailsThoughItsTestsPassIsAFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := rec.failedOutsideOfTests()
-	o, ok := failed[testName{pkg: "p", test: "TestMain"}]
-	if len(failed) != 1 || !ok || len(o.output) != 1 {
-		t.Errorf("got %v, want p's TestMain with its output", failed)
+	if o := rec.failedOutsideOfTests("p"); o == nil || len(o.output) != 1 {
+		t.Errorf("got %v, want an outcome with p's output", o)
 	}
-}
-
-func TestATestThatTakesTooLongIsNoticedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r running
-		calls := 0
-		stop := r.watch(time.Minute, func() { calls++ })
-		for range 10 {
-			r.start(named("TestShort"))
-			testbubble.Pass(50 * time.Second)
-			r.end(named("TestShort"))
+	for _, pkg := range []string{"q", "r"} {
+		if o := rec.failedOutsideOfTests(pkg); o != nil {
+			t.Errorf("of %s: got %v", pkg, o)
 		}
-		r.start(named("TestLong/one")) // The limit is not for subtests.
-		testbubble.Pass(2 * time.Minute)
-		r.end(named("TestLong/one"))
-		synctest.Wait()
-		if calls != 0 {
-			t.Errorf("%d calls before any test was too long", calls)
-		}
-		r.start(named("TestLong"))
-		testbubble.Pass(5 * time.Minute)
-		stop()
-		if calls != 1 {
-			t.Errorf("%d calls, want 1", calls)
-		}
-	})
+	}
 }
 
 func TestSpecsStandInThePlaceOfTheTestThatRanThem(t *testing.T) {

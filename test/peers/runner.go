@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -21,81 +19,49 @@ type runner struct {
 	flags   []string      // of go test
 	args    []string      // of the tests' program
 	env     []string      // of both, beyond our own
-	limit   time.Duration // for one test
+	limit   time.Duration // for the tests of a package
 	verbose io.Writer     // gets what the tests write
 }
 
-// run runs the tests named and returns what became of each of them and of their
-// subtests, one package after the other: when a test is ended by a signal, no
-// other package is compiled or tested.
-func (r runner) run(ctx context.Context, want []testName) (map[testName]outcome, error) {
-	byPackage := map[string][]testName{}
-	for _, n := range want {
-		byPackage[n.pkg] = append(byPackage[n.pkg], n)
-	}
+// run runs tests of one package, and returns what became of each of them and of their
+// subtests. Where the process ends in the midst of them, those that have not ended fail.
+func (r runner) run(ctx context.Context, pkg string, want []testName) (map[testName]outcome, error) {
 	all := map[testName]outcome{}
-	for _, pkg := range slices.Sorted(maps.Keys(byPackage)) {
-		outcomes, err := r.runPackage(ctx, pkg, byPackage[pkg])
-		if err != nil {
-			return nil, err
+	if len(want) == 0 {
+		return all, nil
+	}
+	rec, err := r.record(ctx, pkg, want)
+	if err != nil {
+		return nil, err
+	}
+	for name, o := range rec.outcomes {
+		if name.test != "" {
+			o.output = rec.output[name]
+			all[name] = o
 		}
-		maps.Copy(all, outcomes)
+	}
+	lost := slices.DeleteFunc(slices.Clone(want), func(n testName) bool { _, ended := all[n]; return ended })
+	for _, n := range lost {
+		why := "the process had ended before this test\n"
+		if rec.began[n] {
+			why = "the process ended in this test\n"
+		}
+		all[n] = outcome{output: slices.Concat(rec.output[n], rec.output[testName{pkg: pkg}], []string{why})}
+	}
+	if failed := rec.failedOutsideOfTests(pkg); failed != nil && len(lost) == 0 {
+		all[testName{pkg: pkg, test: "TestMain"}] = *failed
 	}
 	return all, nil
 }
 
-// runPackage runs tests of one package. A test that ends the process, or runs for
-// too long, fails; those that it has kept from running are run without it.
-func (r runner) runPackage(ctx context.Context, pkg string, want []testName) (map[testName]outcome, error) {
-	all := map[testName]outcome{}
-	for len(want) > 0 {
-		rec, err := r.once(ctx, pkg, want)
-		if err != nil {
-			return nil, err
-		}
-		for name, o := range rec.outcomes {
-			if name.test != "" {
-				o.output = rec.output[name]
-				all[name] = o
-			}
-		}
-		maps.Copy(all, rec.failedOutsideOfTests())
-		has := func(n testName) bool { _, ok := all[n]; return ok }
-		left := slices.DeleteFunc(slices.Clone(want), has)
-		lost := slices.DeleteFunc(slices.Clone(left), func(n testName) bool { return !rec.began[n] })
-		if len(lost) == 0 && len(left) == len(want) {
-			lost = left // The process has ended before any began.
-		}
-		switch {
-		case len(lost) == 1 && (len(want) == 1 || rec.tooLong):
-			why := "the process ended in this test\n"
-			if rec.tooLong {
-				why = fmt.Sprintf("it ran for more than %v (-timeout)\n", r.limit)
-			}
-			all[lost[0]] = outcome{output: slices.Concat(rec.output[lost[0]], rec.output[testName{pkg: pkg}], []string{why})}
-		default:
-			// Each of them alone, to see which has ended the process.
-			for _, n := range lost {
-				one, err := r.runPackage(ctx, pkg, []testName{n})
-				if err != nil {
-					return nil, err
-				}
-				maps.Copy(all, one)
-			}
-		}
-		want = slices.DeleteFunc(left, has)
-	}
-	return all, nil
-}
-
-// once runs go test once over tests of one package.
-func (r runner) once(ctx context.Context, pkg string, want []testName) (*record, error) {
+// record runs go test.
+func (r runner) record(ctx context.Context, pkg string, want []testName) (*record, error) {
 	var tests []string
 	for _, n := range want {
 		tests = append(tests, regexp.QuoteMeta(n.test))
 	}
 	args := []string{
-		"test", "-json", "-count=1", "-vet=off", "-timeout=1h", "-modfile=" + r.modfile,
+		"test", "-json", "-count=1", "-vet=off", "-timeout=" + r.limit.String(), "-modfile=" + r.modfile,
 		"-run=^(" + strings.Join(tests, "|") + ")$",
 	}
 	args = append(append(args, r.flags...), pkg)
@@ -106,14 +72,7 @@ func (r runner) once(ctx context.Context, pkg string, want []testName) (*record,
 	cmd := goCommand(ctx, args...)
 	cmd.Dir = r.dir
 	cmd.Env = append(cmd.Env, r.env...)
-	err := runGo(ctx, cmd, func(out io.Reader) error {
-		defer rec.running.watch(r.limit, func() {
-			rec.tooLong = true
-			// The tests' process prints its goroutines and ends; go test waits for it.
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT)
-		})()
-		return rec.read(out)
-	})
+	err := runGo(ctx, cmd, rec.read)
 	if len(rec.build) > 0 {
 		return nil, fmt.Errorf("%s does not compile:\n%s", pkg, strings.Join(rec.build, ""))
 	}

@@ -32,62 +32,45 @@ func names(tests ...string) []testName {
 	return all
 }
 
-// The skip below is one of the outcomes that the runner has to report.
-func TestATestThatEndsTheProcessFailsAloneAndTheOthersRun(t *testing.T) {
-	r := inModule(t, `
+func TestWhereTheProcessEndsTheTestsThatHaveNotEndedFail(t *testing.T) {
+	for what, end := range map[string]string{
+		"a panic": `panic("in another goroutine")`, "an exit": "os.Exit(3)", "a test that hangs": "<-make(chan int, len(t.Name()))",
+	} {
+		r := inModule(t, `
 import ("os"; "testing"; "sync")
-func TestA(t *testing.T) {}
-func TestPanic(t *testing.T) {
+func TestA(t *testing.T) { t.Run("sub", func(*testing.T) {}) }
+func TestFail(t *testing.T) { t.Error("wrong") }
+func TestSkip(t *testing.T) { t.Skip("not here") }
+func TestEnd(t *testing.T) {
 	var wg sync.WaitGroup
-	wg.Go(func() { panic("in another goroutine") })
+	wg.Go(func() { `+end+` })
 	wg.Wait()
 }
-func TestB(t *testing.T) { t.Run("sub", func(*testing.T) {}) }
-func TestExit(t *testing.T) { os.Exit(3) }
-func TestC(t *testing.T) { t.Skip("not here") }
-func TestFail(t *testing.T) { t.Error("wrong") }
+func TestZ(t *testing.T) {}
+var _ = os.Exit
 `)
-	got, err := r.run(t.Context(), names("TestA", "TestPanic", "TestB", "TestExit", "TestC", "TestFail"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for test, passed := range map[string]bool{"TestA": true, "TestPanic": false, "TestB": true, "TestB/sub": true, "TestExit": false, "TestC": true, "TestFail": false} {
-		o, ok := got[named(test)]
-		if !ok || o.passed != passed {
-			t.Errorf("%s: %v, %v; want passed to be %v", test, o, ok, passed)
+		r.limit = 2 * time.Second
+		got, err := r.run(t.Context(), "p", names("TestA", "TestFail", "TestSkip", "TestEnd", "TestZ"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(got) != 7 {
-		t.Errorf("%d outcomes, want 7: %v", len(got), got)
-	}
-	if out := strings.Join(got[named("TestPanic")].output, ""); !strings.Contains(out, "in another goroutine") {
-		t.Errorf("the panic is not in the output of its test: %q", out)
-	}
-}
-
-func TestATestThatHangsFailsAloneAndTheOthersRun(t *testing.T) {
-	r := inModule(t, `
-import "testing"
-func TestA(t *testing.T) {}
-func TestHang(t *testing.T) { <-make(chan int, len(t.Name())) }
-func TestB(t *testing.T) {}
-`)
-	r.limit = 2 * time.Second
-	got, err := r.run(t.Context(), names("TestA", "TestHang", "TestB"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !got[named("TestA")].passed || !got[named("TestB")].passed || got[named("TestHang")].passed || len(got) != 3 {
-		t.Errorf("got %v", got)
-	}
-	if out := strings.Join(got[named("TestHang")].output, ""); !strings.Contains(out, "p.TestHang") {
-		t.Errorf("the goroutine that hangs is not in the output of its test: %q", out)
+		for test, passed := range map[string]bool{"TestA": true, "TestA/sub": true, "TestFail": false, "TestSkip": true, "TestEnd": false, "TestZ": false} {
+			if o, ok := got[named(test)]; !ok || o.passed != passed {
+				t.Errorf("%s: %s: %v, %v; want passed to be %v", what, test, o, ok, passed)
+			}
+		}
+		if len(got) != 6 {
+			t.Errorf("%s: %d outcomes, want 6: %v", what, len(got), got)
+		}
+		if out := strings.Join(got[named("TestEnd")].output, ""); what != "an exit" && !strings.Contains(out, "p_test.go:") {
+			t.Errorf("%s: the stack is not in the output of its test: %q", what, out)
+		}
 	}
 }
 
 func TestASuiteThatDoesNotCompileSaysWhy(t *testing.T) {
 	r := inModule(t, "import \"testing\"\nfunc TestA(t *testing.T) { lost() }\n")
-	_, err := r.run(t.Context(), names("TestA"))
+	_, err := r.run(t.Context(), "p", names("TestA"))
 	if err == nil || !strings.Contains(err.Error(), "undefined: lost") {
 		t.Errorf("got %v", err)
 	}
@@ -109,7 +92,7 @@ func TestHang(t *testing.T) { fmt.Println("begun"); <-make(chan int, len(t.Name(
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r.verbose = onWrite(cancel)
-	if _, err := r.run(ctx, names("TestHang")); !errors.Is(err, context.Canceled) {
+	if _, err := r.run(ctx, "p", names("TestHang")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

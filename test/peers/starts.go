@@ -54,7 +54,7 @@ type started struct {
 
 // starts is how often each side of a program is started; one more start comes first.
 const (
-	starts       = 3
+	starts = 3
 	// Go collects garbage every two minutes at least.
 	settleWithin = 130 * time.Second
 	answerWithin = 3 * time.Minute

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -25,26 +26,13 @@ type Options struct {
 	Namespaces int
 	// Unique makes every pod different from all others in all its content: see unlike.
 	Unique bool
-	// Seed selects one of many such collections.
-	Seed uint64
 }
 
-func (o Options) withDefaults() (Options, error) {
-	if o.Pods < 0 || o.Templates < 0 || o.Namespaces < 0 {
-		return o, fmt.Errorf("pods: %d pods, %d templates, %d namespaces: none may be negative", o.Pods, o.Templates, o.Namespaces)
-	}
-	if o.Pods == 0 {
-		o.Pods = 50_000
-	}
-	if o.Templates == 0 {
-		o.Templates = 500
-	}
-	o.Templates = min(o.Templates, o.Pods)
-	if o.Namespaces == 0 {
-		o.Namespaces = 50
-	}
-	o.Namespaces = min(o.Namespaces, o.Templates)
-	return o, nil
+func (o Options) withDefaults() Options {
+	o.Pods = cmp.Or(o.Pods, 50_000)
+	o.Templates = min(cmp.Or(o.Templates, 500), o.Pods)
+	o.Namespaces = min(cmp.Or(o.Namespaces, 50), o.Templates)
+	return o
 }
 
 // Collection is a number of pods, in key order, and their history. It is
@@ -58,22 +46,19 @@ type Collection struct {
 }
 
 // New returns the collection that opts describe.
-func New(opts Options) (*Collection, error) {
-	opts, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func New(opts Options) *Collection {
+	opts = opts.withDefaults()
 	c := &Collection{opts: opts, nodes: (opts.Pods + podsPerNode - 1) / podsPerNode}
 	c.order, c.turn = make([]int32, opts.Pods), make([]int32, opts.Pods)
 	for i := range c.order {
 		c.order[i] = int32(i)
 	}
-	rnd := rand.New(rand.NewPCG(opts.Seed, 1))
+	rnd := rand.New(rand.NewPCG(0, 1))
 	rnd.Shuffle(len(c.order), func(i, j int) { c.order[i], c.order[j] = c.order[j], c.order[i] })
 	for t, i := range c.order {
 		c.turn[i] = int32(t)
 	}
-	return c, nil
+	return c
 }
 
 // Len returns the number of pods.
@@ -157,7 +142,7 @@ func (c *Collection) templateOf(i int) (template, of int) {
 
 // draw returns the random numbers of one thing, which depend on nothing else.
 func (c *Collection) draw(what kindOfDraw, number, round int) *rand.Rand {
-	return rand.New(rand.NewPCG(c.opts.Seed^uint64(what)<<56^uint64(round)<<32, uint64(number)))
+	return rand.New(rand.NewPCG(uint64(what)<<56^uint64(round)<<32, uint64(number)))
 }
 
 type kindOfDraw uint8

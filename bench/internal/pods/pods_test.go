@@ -11,22 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func collection(t *testing.T, opts Options) *Collection {
-	t.Helper()
-	c, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // TestPodsAreAsLargeAsRealOnes holds the sizes that figures are quoted for.
 func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 	const wantProto, wantJSON = 6300, 9700
 	for name, opts := range map[string]Options{
 		"500 templates": {}, "own templates": {Templates: 50_000}, "unique": {Unique: true},
 	} {
-		c := collection(t, opts)
+		c := New(opts)
 		var proto, text, created, kubelet int
 		const sample = 500
 		for k := range sample {
@@ -59,21 +50,16 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 	}
 }
 
-// TestEqualOptionsMakeEqualPods compares two collections, and with another seed.
+// TestEqualOptionsMakeEqualPods compares two collections.
 func TestEqualOptionsMakeEqualPods(t *testing.T) {
 	for _, unique := range []bool{false, true} {
 		opts := Options{Pods: 300, Unique: unique}
-		a, b := collection(t, opts), collection(t, opts)
-		opts.Seed = 1
-		other := collection(t, opts)
+		a, b := New(opts), New(opts)
 		for i := range a.Len() {
 			for round := range 3 {
 				if !reflect.DeepEqual(a.Pod(i, round), b.Pod(i, round)) {
 					t.Fatalf("pod %d in round %d is not the same twice (unique %t)", i, round, unique)
 				}
-			}
-			if reflect.DeepEqual(a.Pod(i, 0).Status, other.Pod(i, 0).Status) {
-				t.Fatalf("pod %d is the same with another seed", i)
 			}
 		}
 	}
@@ -82,7 +68,7 @@ func TestEqualOptionsMakeEqualPods(t *testing.T) {
 // TestKeysRiseAndWhatMustBeUniqueIs goes through whole collections.
 func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 	for _, opts := range []Options{{Pods: 2000}, {Pods: 777, Templates: 777}, {Pods: 1, Unique: true}, {Pods: 333, Templates: 70, Namespaces: 7}} {
-		c := collection(t, opts)
+		c := New(opts)
 		seen := map[string]string{}
 		last := ""
 		for i := range c.Len() {
@@ -105,41 +91,10 @@ func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 	}
 }
 
-// TestEventsSayWhichPodGoesToWhichRoundAtWhichVersion plays events into a
-// naive model.
-func TestEventsSayWhichPodGoesToWhichRoundAtWhichVersion(t *testing.T) {
-	c := collection(t, Options{Pods: 97, Templates: 5})
-	rounds := make([]int, c.Len())
-	last := ""
-	for e := range 3*c.Len() + 10 {
-		i, round := c.Event(e)
-		if round != rounds[i]+1 {
-			t.Fatalf("event %d takes pod %d from round %d to %d", e, i, rounds[i], round)
-		}
-		rounds[i] = round
-		v := c.VersionAfter(e + 1)
-		if got := c.Pod(i, round).ResourceVersion; got != v || v <= last {
-			t.Fatalf("event %d: the pod's version is %s, the collection's %s, after %s", e, got, v, last)
-		}
-		last = v
-		if n, err := c.EventsUntil(v); err != nil || n != e+1 {
-			t.Fatalf("%s is after %d events, %v", v, n, err)
-		}
-		for i := range rounds {
-			if got := c.RoundAfter(e+1, i); got != rounds[i] {
-				t.Fatalf("after %d events pod %d is said to be in round %d, not %d", e+1, i, got, rounds[i])
-			}
-		}
-	}
-	if _, err := c.EventsUntil("7"); err == nil {
-		t.Error("a version before the first is taken")
-	}
-}
-
 // TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse compares two rounds.
 func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 	for _, unique := range []bool{false, true} {
-		c := collection(t, Options{Pods: 50, Unique: unique})
+		c := New(Options{Pods: 50, Unique: unique})
 		for i := range c.Len() {
 			a, b := c.Pod(i, i%2), c.Pod(i, i%2+1)
 			if reflect.DeepEqual(a.Status, b.Status) || a.ManagedFields[1].Time.Equal(b.ManagedFields[1].Time) || a.ResourceVersion == b.ResourceVersion {
@@ -159,7 +114,7 @@ func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 // TestUniquePodsHaveNoContentInCommon looks for any run of bytes of one pod's
 // spec, labels, status or fields in another's.
 func TestUniquePodsHaveNoContentInCommon(t *testing.T) {
-	c := collection(t, Options{Pods: 40, Unique: true})
+	c := New(Options{Pods: 40, Unique: true})
 	seen := map[string]int{}
 	for i := range c.Len() {
 		p := c.Pod(i, 0)
@@ -205,53 +160,4 @@ func contents(p *corev1.Pod) []string {
 		}
 	}
 	return out
-}
-
-// TestPodsOfATemplateShareWhatItSays compares neighbours' encoded parts.
-func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
-	c := collection(t, Options{Pods: 1000, Templates: 10})
-	a, b := c.Pod(0, 0), c.Pod(1, 0)
-	if !reflect.DeepEqual(a.Spec.Containers, b.Spec.Containers) || !reflect.DeepEqual(a.Labels, b.Labels) ||
-		!reflect.DeepEqual(a.ManagedFields[0].FieldsV1, b.ManagedFields[0].FieldsV1) || !reflect.DeepEqual(a.OwnerReferences, b.OwnerReferences) {
-		t.Error("pods of one template differ in what it says")
-	}
-	other := c.Pod(100, 0)
-	if reflect.DeepEqual(a.Spec.Containers, other.Spec.Containers) {
-		t.Error("pods of two templates have the same containers")
-	}
-	nodes := map[string]bool{}
-	for i := range c.Len() {
-		nodes[c.Pod(i, 0).Spec.NodeName] = true
-	}
-	if len(nodes) > 25 || len(nodes) < 20 {
-		t.Errorf("1000 pods are on %d nodes, not on about 25", len(nodes))
-	}
-}
-
-func TestEachPodIsInItsNamespacesRangeAndInNoOther(t *testing.T) {
-	for _, opts := range []Options{{Pods: 1000, Templates: 40, Namespaces: 7}, {Pods: 30}, {Pods: 300, Templates: 300, Namespaces: 300}} {
-		c, err := New(opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		next := 0
-		for _, namespace := range c.Namespaces() {
-			from, to := c.In(namespace)
-			if from != next || to <= from {
-				t.Fatalf("%+v: %s has pods %d to %d, after %d", c.Options(), namespace, from, to, next)
-			}
-			for i := from; i < to; i++ {
-				if p := c.Pod(i, 0); p.Namespace != namespace {
-					t.Fatalf("%+v: pod %d is in %s, not in %s", c.Options(), i, p.Namespace, namespace)
-				}
-			}
-			next = to
-		}
-		if from, to := c.In(""); next != c.Len() || from != 0 || to != c.Len() {
-			t.Errorf("%+v: namespaces end at %d, all are %d to %d", c.Options(), next, from, to)
-		}
-		if from, to := c.In("elsewhere"); from != to {
-			t.Errorf("a namespace that does not exist has pods %d to %d", from, to)
-		}
-	}
 }

@@ -22,14 +22,12 @@ type Counts struct {
 	Lists, Watches, Initial int64
 	// Events are those sent after the initial ones, to all watches.
 	Events int64
-	// Bytes are those of bodies, before TLS and HTTP framing.
-	Bytes int64
 	// CPU is what the server's process has used.
 	CPU time.Duration
 }
 
 type counters struct {
-	lists, watches, initial, events, bytes atomic.Int64
+	lists, watches, initial, events atomic.Int64
 }
 
 // Prepared says what the answers will take, in bytes of their bodies.
@@ -40,8 +38,6 @@ type Prepared struct {
 
 // Burst says what happened, or is about to.
 type Burst struct {
-	// Before and After are the collection's versions.
-	Before, After string
 	// Began is when watches could see the first of it.
 	Began time.Time
 	// Bytes is what a watch is sent for it.
@@ -53,8 +49,6 @@ type Burst struct {
 type Control struct {
 	// Endpoint is the server's.
 	Endpoint Endpoint
-	// Client is used if it is not nil.
-	Client *http.Client
 }
 
 // Prepare encodes the rounds from 0 to last in e and forgets other encodings.
@@ -87,10 +81,10 @@ func (c *Control) Bookmark(ctx context.Context) (version string, err error) {
 
 // Relist ends all watches with 410 Expired, and answers others so until
 // somebody lists. Meanwhile n events happen, of which only the list tells.
-// After.Version is what the list will be of; one more event happens when a
-// watch is live again, which is how to know that the list has been taken in.
-func (c *Control) Relist(ctx context.Context, n int) (b Burst, err error) {
-	return b, c.post(ctx, fmt.Sprintf("relist?events=%d", n), &b)
+// One more event happens when a watch is live again, which is how to know that the list
+// has been taken in.
+func (c *Control) Relist(ctx context.Context, n int) error {
+	return c.post(ctx, fmt.Sprintf("relist?events=%d", n), nil)
 }
 
 // Counts asks what the server has done.
@@ -103,11 +97,7 @@ func (c *Control) post(ctx context.Context, what string, into any) error {
 	if err != nil {
 		return err
 	}
-	client := c.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
@@ -179,7 +169,6 @@ func (s *Server) burst(r *http.Request) (any, error) {
 	if s.history.advance(n, gather) != from {
 		return nil, errors.New("two bursts at once")
 	}
-	b.Before, b.After = s.pods.VersionAfter(from), s.pods.VersionAfter(from+n)
 	return b, nil
 }
 
@@ -219,14 +208,14 @@ func (s *Server) relist(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := s.history.relist(n)
-	return Burst{Before: s.pods.VersionAfter(head - n), After: s.pods.VersionAfter(head)}, nil
+	s.history.relist(n)
+	return struct{}{}, nil
 }
 
 func (s *Server) counts(*http.Request) (any, error) {
 	cpu, err := process.CPU()
 	return Counts{
 		Lists: s.counters.lists.Load(), Watches: s.counters.watches.Load(), Initial: s.counters.initial.Load(),
-		Events: s.counters.events.Load(), Bytes: s.counters.bytes.Load(), CPU: cpu,
+		Events: s.counters.events.Load(), CPU: cpu,
 	}, err
 }

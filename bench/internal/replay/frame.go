@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math/bits"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +75,7 @@ func (e Encoding) listHead(meta metav1.ListMeta, items int) ([]byte, error) {
 			metav1.TypeMeta `json:",inline"`
 			metav1.ListMeta `json:"metadata"`
 		}{e.list(), meta}
-		b, err := marshalJSON(list)
+		b, err := json.Marshal(list)
 		if err != nil {
 			return nil, err
 		}

@@ -89,17 +89,14 @@ func (h *history) mark() (head int) {
 }
 
 // relist lets n events happen of which no watch is told, ends all watches as
-// expired and refuses others until somebody lists. It returns how many events
-// have happened then.
-func (h *history) relist(n int) (head int) {
+// expired and refuses others until somebody lists.
+func (h *history) relist(n int) {
 	h.change(func() bool {
 		h.head += n
 		h.era++
 		h.mustList, h.probe = true, true
-		head = h.head
 		return true
 	})
-	return head
 }
 
 // reset goes back to the beginning and ends all watches.

@@ -1,14 +1,11 @@
 package replay
 
 import (
-	"encoding/json"
 	"runtime"
 	"sync"
 
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
 )
-
-func marshalJSON(v any) ([]byte, error) { return json.Marshal(v) }
 
 // shelf keeps encoded pods.
 type shelf struct {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,3 +81,5 @@ func TestGrowthFromCheckpointToCheckpointIsNoticed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -129,16 +128,6 @@ func (p *plane) idle(ctx context.Context, before gauge) (gauge, error) {
 	return settle(ctx, before, p.heap, 20*time.Second)
 }
 
-// createNamespace creates a namespace unless it exists.
-func (p *plane) createNamespace(ctx context.Context, name string) error {
-	ns := &unstructured.Unstructured{}
-	ns.SetAPIVersion("v1")
-	ns.SetKind("Namespace")
-	ns.SetName(name)
-	_, err := p.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, ns, metav1.CreateOptions{})
-	return err
-}
-
 // collection is one resource in one form, listed without an informer.
 type collection struct {
 	name string
@@ -153,8 +142,12 @@ func (c *collection) truth(ctx context.Context) (history.Objects, error) {
 		return nil, fmt.Errorf("list of %s: %w", c.name, err)
 	}
 	out := history.Objects{}
-	err = eachItem(list, func(obj metav1.Object) {
-		out[history.KeyOf(obj)] = obj
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		obj, err := meta.Accessor(item)
+		if err == nil {
+			out[history.KeyOf(obj)] = obj
+		}
+		return err
 	})
 	return out, err
 }

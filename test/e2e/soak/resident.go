@@ -6,10 +6,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -48,17 +48,6 @@ func (p *plane) collections() collections {
 			return p.dynamic.Resource(configMaps).List(ctx, metav1.ListOptions{})
 		}},
 	}
-}
-
-// eachItem calls fn with each object of a list.
-func eachItem(list runtime.Object, fn func(metav1.Object)) error {
-	return meta.EachListItem(list, func(item runtime.Object) error {
-		obj, err := meta.Accessor(item)
-		if err == nil {
-			fn(obj)
-		}
-		return err
-	})
 }
 
 // residents makes one informer of each kind.
@@ -156,11 +145,19 @@ func (s *soak) fastPath(name string, cfg *rest.Config, of *collection) (*residen
 
 // closures makes a resident of the drop-in with closures, as generated code does.
 func (s *soak) closures(name string, cfg *rest.Config, of *collection) (*resident, error) {
-	lw, err := configMapsOf(cfg, "")
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return s.dropIn(name, lw, of)
+	maps := client.CoreV1().ConfigMaps("")
+	return s.dropIn(name, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) {
+			return maps.List(ctx, lo)
+		},
+		WatchFuncWithContext: func(ctx context.Context, lo metav1.ListOptions) (watch.Interface, error) {
+			return maps.Watch(ctx, lo)
+		},
+	}, of)
 }
 
 func (s *soak) dropIn(name string, lw cache.ListerWatcher, of *collection) (*resident, error) {
@@ -185,17 +182,15 @@ func (s *soak) dropIn(name string, lw cache.ListerWatcher, of *collection) (*res
 	}
 	return &resident{
 		name: name, of: of, run: &dropInRun{inf, observable}, suspect: observable.Quarantined, histories: []*history.History{first, second},
-		held: func() history.Objects { return heldBy(inf) },
+		held: func() history.Objects {
+			out := history.Objects{}
+			for _, obj := range inf.GetStore().List() {
+				m := obj.(metav1.Object)
+				out[history.KeyOf(m)] = m
+			}
+			return out
+		},
 	}, nil
-}
-
-func heldBy(inf cache.SharedIndexInformer) history.Objects {
-	out := history.Objects{}
-	for _, obj := range inf.GetStore().List() {
-		m := obj.(metav1.Object)
-		out[history.KeyOf(m)] = m
-	}
-	return out
 }
 
 // dropInRun is an informer of the drop-in as a kinglet.Runnable.

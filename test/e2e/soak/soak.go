@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet"
 )
 
@@ -50,13 +53,14 @@ func runSoak(ctx context.Context, o *options) (err error) {
 // prepare creates what the cycles need.
 func (s *soak) prepare(ctx context.Context) (err error) {
 	for i := range namespaces {
-		if err := s.plane.createNamespace(ctx, churnNamespace(i)); err != nil {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: churnNamespace(i)}}
+		if _, err := s.plane.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
 	s.churn = newChurn(s.plane.client, s.o, rand.New(rand.NewPCG(s.o.seed, 2)))
 	s.deck = newDeck(s.plane, rand.New(rand.NewPCG(s.o.seed, 3)))
-	s.visitors, err = newVisitors(s.plane.pooled(), s.reported)
+	s.visitors, err = newVisitors(s)
 	return err
 }
 

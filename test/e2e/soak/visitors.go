@@ -8,16 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
-	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 const (
@@ -29,22 +25,17 @@ const (
 
 // visitors are informers that are started and stopped by the hundreds.
 type visitors struct {
-	cfg     *rest.Config
-	lw      func(namespace string) cache.ListerWatcher
-	onError func(error)
+	soak   *soak
+	cfg    *rest.Config
+	client kubernetes.Interface // of cfg
 
 	started, synced atomic.Uint64
 }
 
-func newVisitors(cfg *rest.Config, onError func(error)) (*visitors, error) {
+func newVisitors(s *soak) (*visitors, error) {
+	cfg := s.plane.pooled()
 	client, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return &visitors{cfg: cfg, onError: onError,
-		lw: func(namespace string) cache.ListerWatcher {
-			return cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", namespace, nil)
-		}}, nil
+	return &visitors{soak: s, cfg: cfg, client: client}, err
 }
 
 // run starts waves of n informers until ctx ends, and returns what was wrong.
@@ -102,52 +93,21 @@ func (v *visitors) one(ctx context.Context, i int) error {
 	}
 }
 
-func (v *visitors) informer(i int) (kinglet.Runnable, error) {
-	namespace := churnNamespace(i % namespaces)
+// informer makes one as residents are.
+func (v *visitors) informer(i int) (run kinglet.Runnable, err error) {
+	var r *resident
+	c, namespace := v.soak.plane.collections(), churnNamespace(i%namespaces)
 	switch i % 3 {
 	case 0:
-		return visitor[*corev1.ConfigMap](v, "configmaps", namespace)
+		r, err = typed[*corev1.ConfigMap](v.soak, "visitor", v.cfg, c.configMaps, source.Options{Namespace: namespace})
 	case 1:
-		return visitor[*corev1.Pod](v, "pods", "")
+		r, err = typed[*corev1.Pod](v.soak, "visitor", v.cfg, c.pods, source.Options{})
+	default:
+		lw := cache.NewListWatchFromClient(v.client.CoreV1().RESTClient(), "configmaps", namespace, nil)
+		r, err = v.soak.dropIn("visitor", lw, c.configMaps)
 	}
-	inf := cache.NewSharedIndexInformer(v.lw(namespace), &corev1.ConfigMap{}, 0, cache.Indexers{})
-	err := inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { v.onError(err) })
 	if err != nil {
 		return nil, err
 	}
-	if _, err := inf.AddEventHandler(history.Plain{History: history.New("visitor")}); err != nil {
-		return nil, err
-	}
-	return &dropInRun{inf, inf.(cache.Observable)}, nil
-}
-
-func visitor[T metav1.Object](v *visitors, resource, namespace string) (kinglet.Runnable, error) {
-	src, err := source.FromConfig[T](v.cfg, corev1.SchemeGroupVersion.WithResource(resource), source.Options{Namespace: namespace})
-	if err != nil {
-		return nil, err
-	}
-	inf, err := kinglet.New(src, kinglet.Options[T]{OnError: v.onError})
-	if err != nil {
-		return nil, err
-	}
-	_, err = inf.AddHandler(history.Typed[T]{History: history.New("visitor")}, kinglet.HandlerOptions{})
-	return inf, err
-}
-
-// configMapsOf lists and watches ConfigMaps as generated code does, with
-// closures around a client.
-func configMapsOf(cfg *rest.Config, namespace string) (*cache.ListWatch, error) {
-	client, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	maps := client.CoreV1().ConfigMaps(namespace)
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, lo metav1.ListOptions) (runtime.Object, error) {
-			return maps.List(ctx, lo)
-		},
-		WatchFuncWithContext: func(ctx context.Context, lo metav1.ListOptions) (watch.Interface, error) {
-			return maps.Watch(ctx, lo)
-		},
-	}, nil
+	return r.run, nil
 }
