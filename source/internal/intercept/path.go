@@ -52,7 +52,8 @@ func versioned(path string, yield func(gv schema.GroupVersion, rest []string) bo
 func ObjectOf(path string, known func(schema.GroupResource) bool) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
 	versioned(path, func(gv schema.GroupVersion, rest []string) bool {
 		k := store.Key{}
-		if len(rest) >= 3 && rest[0] == "namespaces" && !(gv.Group == "" && len(rest) == 3 && (rest[2] == "status" || rest[2] == "finalize")) {
+		// As for a server, whatever the group: namespaceSubresources in k8s.io/apiserver/pkg/endpoints/request.
+		if len(rest) >= 3 && rest[0] == "namespaces" && !(len(rest) == 3 && (rest[2] == "status" || rest[2] == "finalize")) {
 			k.Namespace, rest = rest[1], rest[2:]
 		}
 		if len(rest) > 3 || slices.Contains(rest, "") {
