@@ -19,11 +19,10 @@
 //	store.Store.mu           through each write of the store
 //	own.Writes.mu            for O(pending writes)
 //	sink's quarantine        so that a status, which takes only this, waits for no list
-//	deliver.Registration.mu  for at most pushChunk changes
-//
-//	kinglet's ledger         for O(1), or O(objects) at the end of a list
+//	kinglet's ledger         of a Budget: for O(changes), O(objects) after a list
 //	budget.Budget.mu
 //	readthrough.Cache.mu
+//	deliver.Registration.mu  for at most pushChunk changes
 //
 //	mutation's checking      while objects are compared
 //	mutation.Detector.mu     while an object is copied on arrival, or a list changes

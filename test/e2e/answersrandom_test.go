@@ -144,7 +144,7 @@ func randomRequest(rng *rand.Rand) request {
 		if one(rng, 6) {
 			r.path = ns + pick(rng, "", "?labelSelector=l%3Dx", "?fieldSelector=metadata.name%3Dca", "?dryRun=All", "?limit=1", "?limit=1", "?limit=1&continue=TOKEN", "?resourceVersion=0&limit=1",
 				"?resourceVersion=99999999", "?limit=1&labelSelector=l%3Dx")
-			if !strings.Contains(r.path, "dryRun") && k.kind != "ConfigMap" { // of which a real server has one of its own
+			if !strings.Contains(r.path, "dryRun") && k.kind != "ConfigMap" {
 				r.body = pick(rng, "", "", `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`)
 			}
 		} else {
@@ -157,8 +157,9 @@ func randomRequest(rng *rand.Rand) request {
 		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
 	}
-	if k.kind == "ConfigMap" {
+	if k.kind == "ConfigMap" { // of which a real server has one of its own
 		r.path = strings.Replace(r.path, "limit=1", "limit=500", 1)
+		r.path = strings.Replace(r.path, "resourceVersion=0&", "", 1) // a precondition of a deletion, too
 	}
 	r.path = strings.TrimSuffix(r.path, "?")
 	return r

@@ -27,10 +27,10 @@ func (g gauge) String() string {
 const (
 	moreGoroutines = 4
 	moreFiles      = 4
-	// moreHeap is in bytes. Runs of 1 to 4 minutes ended 0.7 to 1.5 MB above,
+	// moreHeap is in bytes. Runs of 1 to 4 minutes ended 0.7 to 4 MB above,
 	// no longer ones higher than shorter ones; in a profile, that was buffers of
 	// TLS and HTTP/2 for answers larger than those of the warm-up.
-	moreHeap = 4 << 20
+	moreHeap = 8 << 20
 	// moreHeapBrief is for a brief run, in which buffers and pools that were not
 	// needed in the warm-up weigh too much.
 	moreHeapBrief = 64 << 20

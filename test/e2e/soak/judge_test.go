@@ -55,9 +55,9 @@ func TestWhatIsLeftAtTheEndIsNamed(t *testing.T) {
 		says  string
 	}{
 		{before, ""},
-		{gauge{goroutines: 14, heap: 9 << 20, files: 24}, ""},
+		{gauge{goroutines: 14, heap: 13 << 20, files: 24}, ""},
 		{gauge{goroutines: 15, heap: 5 << 20, files: 20}, "15 goroutines, 10 before"},
-		{gauge{goroutines: 10, heap: 9<<20 + 1, files: 20}, "9437185 bytes of live heap, 5242880 before"},
+		{gauge{goroutines: 10, heap: 13<<20 + 1, files: 20}, "13631489 bytes of live heap, 5242880 before"},
 		{gauge{goroutines: 10, heap: 5 << 20, files: 25}, "25 open files, 20 before"},
 	} {
 		if err := c.after.exceeds(before, moreHeap); c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
