@@ -160,8 +160,9 @@ fuzz:
 # controller-runtime's; and controller-runtime's over ctrlruntime.
 # PEERS="-suite apiserver -run Quota" for some of them; test/peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
-# operators is the tests of cert-manager, Karpenter and Cluster API, with kinglet and
-# without it; PEERS="-suite karpenter -package termination" for some of them.
+# operators is the tests of cert-manager, Karpenter, Cluster API and KEDA, with kinglet and
+# without it; PEERS="-suite karpenter -package termination" for some of them. PEERS=-starts
+# starts KEDA and cert-manager where many objects are, and measures them.
 .PHONY: peers-cache operators $(BIN)/peers
 $(BIN)/peers:
 	$(GO) build -o $@ ./test/peers

@@ -114,6 +114,9 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(s suite) bool {
+		if s.starts && !opts.starts {
+			return true
+		}
 		if opts.suite == nil {
 			return (s.operator != nil) != opts.starts
 		}

@@ -30,8 +30,9 @@ type operator struct {
 }
 
 type way struct {
-	name  string
-	edits []edit
+	name   string
+	edits  []edit
+	starts bool // for -starts alone
 }
 
 var importCtrlruntime = []string{
@@ -71,7 +72,7 @@ var operators = []operator{
 		// test of configfile imports every issuer.
 		without: regexp.MustCompile(`/venafi$|/pkg/controller/configfile$`),
 		edits:   []edit{added("internal/started/main.go", "main.go")},
-		ways:    []way{{edits: []edit{added("internal/informers/core_filteredsecrets.go", "secrets.go")}}},
+		ways:    []way{{}, {name: "/ondemand", starts: true, edits: []edit{added("internal/informers/core_filteredsecrets.go", "secrets.go")}}},
 		started: startedCertManager,
 	},
 	{
@@ -129,7 +130,7 @@ func operatorSuites() (all []suite) {
 		all = append(all, plain)
 		for _, w := range o.ways {
 			s := plain
-			s.name, s.plain, s.copied = "operators/"+o.name+w.name, false, slices.Concat(o.edits, w.edits)
+			s.name, s.plain, s.starts, s.copied = "operators/"+o.name+w.name, false, w.starts, slices.Concat(o.edits, w.edits)
 			all = append(all, s)
 		}
 	}

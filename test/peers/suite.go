@@ -30,6 +30,7 @@ type suite struct {
 	operator *operator
 	copied   []edit
 	plain    bool
+	starts   bool // no tests, its program is started
 	// beside are the tests of a hooked suite beside its specs.
 	beside []string
 }
