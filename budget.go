@@ -72,7 +72,7 @@ func (l *ledger[T]) room(key Key) bool {
 }
 
 // arrives notes an object that comes with a list or an event, and reports whether it can be
-// whole, or must be. Of one that is not to be whole for want of room the size is noted alone.
+// whole, or must be. If there is no room for it, only its size is noted.
 func (l *ledger[T]) arrives(key Key, size int64, whole, must bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,20 +206,20 @@ func (l *ledger[T]) leave(key Key) {
 	l.leaving = key
 }
 
-// became counts an object that has another form in the store: it is whole and its size has
-// been taken, or metadata, for want of room or not.
-func (l *ledger[T]) became(key Key, size int64, whole, chosen bool) {
+// became counts an object that has another form in the store: it is whole, and size has been
+// taken, or metadata, and size is 0. short reports that it is that for want of room.
+func (l *ledger[T]) became(key Key, size int64, short bool) {
 	if l.budget == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	short := l.sizes[key]
-	if whole || !chosen {
-		short = 0
-	}
+	was := l.sizes[key]
 	l.countLocked(key, size, size)
-	l.shortLocked(key, short)
+	if !short {
+		was = 0
+	}
+	l.shortLocked(key, was)
 }
 
 // forget gives up the wish for an object that the server does not have.
@@ -345,7 +345,7 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 		return // what is held stays
 	}
 	size := cmp.Or(it.Size, footprint.One(it.Object))
-	for !source.IsPartial(it.Object) {
+	if !source.IsPartial(it.Object) {
 		if d.ledger.arrives(it.Key, size, true, d.holds(it.Key)) {
 			return
 		}
@@ -354,7 +354,11 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 			it.Err = err
 			return
 		}
-		it.Object, it.Memo = obj.(T), nil
+		if it.Object, it.Memo = obj.(T), nil; !source.IsPartial(it.Object) {
+			// Held since, or there is room again, or somebody else's option says so.
+			d.ledger.arrives(it.Key, size, true, true)
+			return
+		}
 	}
 	if !d.chosen(it.Object) {
 		size = 0

@@ -58,9 +58,9 @@ type OnDemand[T metav1.Object] struct {
 	reads  *readthrough.Cache[T]
 	reduce func(obj any) (any, error)
 	// choose is OnDemandOptions.Whole.
-	choose   func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	ledger   *ledger[T]
-	settling atomic.Bool
+	choose  func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	ledger  *ledger[T]
+	started atomic.Bool
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
 
@@ -120,8 +120,10 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	}
 	o.pipeline = o.sources.each()[0]
 	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state, Exists: o.exists})
-	_, err = o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"})
-	return o, err
+	if _, err := o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"}); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
@@ -134,7 +136,7 @@ func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
 
 // Run is Informer.Run.
 func (o *OnDemand[T]) Run(ctx context.Context) error {
-	if o.settling.Swap(true) {
+	if o.started.Swap(true) {
 		return o.Informer.Run(ctx) // which has the error
 	}
 	if b := o.ledger.budget; b != nil {
@@ -253,7 +255,7 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 			continue
 		}
 		o.reads.Forget(c.Key, o.state(c.New))
-		if o.wants(c.Key, c.New) == source.IsPartial(c.New) {
+		if partial := source.IsPartial(c.New); partial && (o.holds(c.Key) || o.chosen(c.New)) || !partial && !o.wants(c.Key, c.New) {
 			o.change(c.Key)
 		}
 	}
@@ -276,11 +278,16 @@ const (
 	settleReads    = 8
 )
 
-var errSettle = fmt.Errorf("no answer within %v", settleTimeout)
+var (
+	errSettle = fmt.Errorf("no answer within %v", settleTimeout)
+	// errAhead: the server has a later version, which the watch will bring.
+	errAhead = errors.New("a later version was read")
+)
 
-// settled is how the read of an object ended.
-type settled struct {
+// settled is how the read of an object, in place of another, ended.
+type settled[T any] struct {
 	key Key
+	of  T
 	err error
 }
 
@@ -295,10 +302,12 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 	retry := settleRetry
 	again := time.NewTimer(0)
 	defer again.Stop()
-	ended := make(chan settled)
+	ended := make(chan settled[T])
 	// looked are keys to look at, reading those that are being read, and failed those that
 	// could not be, which only the timer has read again.
 	looked, reading, failed := map[Key]struct{}{}, map[Key]struct{}{}, map[Key]struct{}{}
+	// ahead are those of which the server has a later version: handle has them looked at.
+	ahead := map[Key]struct{}{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -316,6 +325,10 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 			switch {
 			case end.err == nil:
 				retry = settleRetry
+			case end.err == errAhead:
+				if now, ok := o.store.Get(end.key); ok && any(now) == any(end.of) {
+					ahead[end.key] = struct{}{}
+				}
 			case ctx.Err() == nil:
 				o.opts.OnError(o.named(fmt.Errorf("%s is held, and could not be read whole: %w", end.key, end.err)))
 				if len(failed) == 0 {
@@ -327,7 +340,9 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 		}
 		o.makeRoom()
 		for _, key := range o.ledger.fits(reading) {
-			looked[key] = struct{}{}
+			if _, is := ahead[key]; !is {
+				looked[key] = struct{}{}
+			}
 		}
 		for key := range looked {
 			_, now := reading[key]
@@ -341,9 +356,11 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 			if reads && len(reading) == settleReads {
 				continue
 			}
-			if delete(looked, key); reads {
+			delete(looked, key)
+			delete(ahead, key)
+			if reads {
 				reading[key] = struct{}{}
-				go func() { ended <- settled{key, o.readWhole(ctx, key, obj)} }()
+				go func() { ended <- settled[T]{key, obj, o.readWhole(ctx, key, obj)} }()
 			}
 		}
 	}
@@ -410,21 +427,26 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	case err != nil:
 		return err
 	case o.state(whole) != o.state(obj):
-		return nil // the next version is on its way
+		return errAhead
 	}
 	size, ok := o.ledger.take(key, whole, o.holds(key))
-	if ok && !o.substitute(key, obj, whole, size) && o.ledger.budget != nil {
+	switch {
+	case !ok:
+		return nil // another informer was faster
+	case o.substitute(key, obj, whole, size):
+		o.reads.Forget(key, readthrough.State{})
+	case o.ledger.budget != nil:
 		o.ledger.budget.Give(size)
 	}
-	return nil // without room, another informer was faster
+	return nil
 }
 
 // substitute stores another form of a stored object, unless that has changed: a whole one,
 // whose size has been taken of the Budget, or metadata.
 func (o *OnDemand[T]) substitute(key Key, held, obj T, size int64) bool {
+	short := source.IsPartial(obj) && o.chosen(obj)
 	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj, func() {
-		whole := !source.IsPartial(obj)
-		o.ledger.became(key, size, whole, !whole && o.chosen(obj))
+		o.ledger.became(key, size, short)
 	})
 	for _, err := range store.Errors(err) {
 		o.opts.OnError(err)

@@ -27,7 +27,8 @@
 //	mutation's checking      while objects are compared
 //	mutation.Detector.mu     while an object is copied on arrival, or a list changes
 //
-// consistency.Checker.mu guards counts. A channel ensures that one check runs at a time.
+// OnDemand.mu is taken under any of these, and OwnWrites.mu above all. consistency.Checker.mu
+// guards counts. A channel ensures that one check runs at a time.
 //
 // The only user code under these locks is key, UID, index, scope and equality functions,
 // and DeepCopyObject under Detector.mu. No lock is held while a handler or a request runs

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -51,7 +52,7 @@ func quiet() {
 // Whatever happens to two informers that share a Budget, it counts what their stores hold,
 // and once all is quiet what is held is whole, and so is what fits.
 func TestABudgetCountsWhatTheStoresHold(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(testkit.Trials(40)) {
 		synctest.Test(t, func(t *testing.T) {
 			const limit = 60_000
 			rnd := rand.New(rand.NewPCG(seed, 3))

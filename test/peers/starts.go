@@ -80,7 +80,7 @@ var startedKeda = &started{
 	fill: func(ctx context.Context, c client.Client) error {
 		return each(ctx, 20_000, func(i int) error {
 			pod := testpods.Large(i/100, i, 0, false)
-			for _, c := range pod.Spec.Containers { // which is not less than the request
+			for _, c := range pod.Spec.Containers { // the server wants no less than the request
 				c.Resources.Limits[corev1.ResourceMemory] = c.Resources.Requests[corev1.ResourceMemory]
 			}
 			status := pod.Status
@@ -217,8 +217,8 @@ func each(ctx context.Context, n int, do func(i int) error) error {
 
 // cost is what a start took.
 type cost struct {
-	answer, cpu   time.Duration // until the answer
-	peak, settled int64         // bytes that were resident
+	answer, cpu   time.Duration // until the answer, which is asked for every 50 ms
+	peak, settled int64         // bytes that were resident, until and at the end
 }
 
 // runStarts measures the programs of the chosen suites' operators.
@@ -292,11 +292,12 @@ func (o *operator) start(ctx context.Context, dir string, sides []suite, opts op
 	}
 	all := make([][]cost, len(sides))
 	for n := range starts + 1 {
-		for i, program := range programs {
-			if n == 0 && i > 0 {
+		for turn := range programs {
+			i := (n + turn) % len(programs) // another one begins each round
+			if n == 0 && turn > 0 {
 				continue // it works off what was created
 			}
-			took, err := o.started.once(ctx, c, plane, work, program, fmt.Sprintf("asked-%d-%d", n, i))
+			took, err := o.started.once(ctx, c, plane, work, programs[i], fmt.Sprintf("asked-%d-%d", n, i))
 			if err != nil {
 				return fmt.Errorf("%s: %w", sides[i].name, err)
 			}
@@ -346,6 +347,7 @@ func (s *started) connect(plane *kinglettest.Cluster, crds string) (client.Clien
 // once starts the program, and ends it when it has answered and its memory has settled.
 func (s *started) once(ctx context.Context, c client.Client, plane *kinglettest.Cluster, dir, program, name string) (took cost, err error) {
 	var said bytes.Buffer
+	ctx, end := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, program, s.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
 	cmd.Env = append(append(os.Environ(), s.env...), "KUBECONFIG="+plane.Kubeconfig)
@@ -353,6 +355,7 @@ func (s *started) once(ctx context.Context, c client.Client, plane *kinglettest.
 	cmd.WaitDelay = 20 * time.Second
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
+		end()
 		return took, err
 	}
 	ended := make(chan struct{})
@@ -362,7 +365,7 @@ func (s *started) once(ctx context.Context, c client.Client, plane *kinglettest.
 		exit = cmd.Wait()
 	}()
 	defer func() {
-		_ = cmd.Cancel() // it may have ended
+		end()
 		<-ended
 		if err != nil {
 			lines := strings.Split(strings.TrimSpace(said.String()), "\n")
@@ -377,16 +380,20 @@ func (s *started) once(ctx context.Context, c client.Client, plane *kinglettest.
 		return took, err
 	}
 	took.answer = time.Since(began)
-	if took.cpu, _, took.peak, err = usage(cmd.Process.Pid); err != nil {
+	if took.cpu, _, _, err = usage(cmd.Process.Pid); err != nil {
 		return took, err
 	}
 	select {
 	case <-time.After(settleWithin):
+	case <-ended:
+		return took, errors.New("the program has ended")
 	case <-ctx.Done():
 		return took, ctx.Err()
 	}
-	_, took.settled, took.peak, err = usage(cmd.Process.Pid)
-	return took, err
+	if _, took.settled, took.peak, err = usage(cmd.Process.Pid); err != nil {
+		return took, err
+	}
+	return took, c.Delete(ctx, asked) // later starts have no more to do than this one
 }
 
 // answered waits until the conditions of an object are true.
@@ -447,5 +454,6 @@ func usage(pid int) (cpu time.Duration, resident, peak int64, err error) {
 		err = errors.Join(err, scanErr)
 		return n << 10
 	}
-	return cpu, kib("VmRSS"), kib("VmHWM"), err
+	resident, peak = kib("VmRSS"), kib("VmHWM")
+	return cpu, resident, peak, err
 }

@@ -31,7 +31,7 @@ type Member struct {
 // New returns a Budget of which nothing is used.
 func New(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Join adds a member until Leave removes it, which first has to give what it took.
+// Join adds a member. Before it leaves, it has to give back all that it took.
 func (b *Budget) Join(m *Member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,6 +50,9 @@ func (b *Budget) Leave(m *Member) {
 func (b *Budget) Take(n int64, must bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !must && !b.hasLocked(n) {
+		return false
+	}
 	for _, m := range b.members {
 		if over := b.used + n - b.limit; over > 0 {
 			b.used -= m.Evict(over)
@@ -87,6 +90,10 @@ func (b *Budget) changedLocked() {
 func (b *Budget) Has(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.hasLocked(n)
+}
+
+func (b *Budget) hasLocked(n int64) bool {
 	for _, m := range b.members {
 		n -= m.Spare()
 	}

@@ -30,7 +30,7 @@ func TestWhatIsSpareGoesFirstAndOnlyAsMuchAsIsNeeded(t *testing.T) {
 	spare = 50 // as its owner takes them
 	take(50, false, true, 100, 50)
 	take(10, false, true, 100, 40)
-	take(41, false, false, 60, 0)
+	take(41, false, false, 100, 40) // it would not be enough
 	if changes != 0 {
 		t.Errorf("%d changes were told of, and nothing was returned", changes)
 	}
