@@ -47,17 +47,17 @@ var (
 
 // newKindInformer returns the informer of a kind in form f.
 func newKindInformer(h *storage, f form) *kindInformer {
-	fr := &kindInformer{SharedIndexInformer: h.informer, Observable: h.informer, storage: h,
+	inf := &kindInformer{SharedIndexInformer: h.informer, Observable: h.informer, storage: h,
 		registrations: make(map[toolscache.ResourceEventHandlerRegistration]struct{}), indexers: toolscache.Indexers{}}
 	switch {
 	case f == metadataOnly && h.form != metadataOnly:
 		gvk := h.gvk
-		fr.prefix = "metadata/"
-		fr.convert = func(stored any) (any, bool) { return metadataOf(gvk, stored), true }
+		inf.prefix = "metadata/"
+		inf.convert = func(stored any) (any, bool) { return metadataOf(gvk, stored), true }
 	case h.lean.hides():
-		fr.convert, fr.hides = whole, true
+		inf.convert, inf.hides = whole, true
 	}
-	return fr
+	return inf
 }
 
 // metadataOf returns the metadata of an object, and shares its memory.
