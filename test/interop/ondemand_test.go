@@ -47,7 +47,6 @@ type demand[T metav1.Object] struct {
 	fault atomic.Pointer[apiserver.Fault]
 	only  string
 	told  *history.History
-	stop  func()
 	mu    sync.Mutex
 	errs  []error
 }
