@@ -4,6 +4,7 @@ package objectmeta
 
 import (
 	"maps"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -108,6 +109,9 @@ func Gone(obj any, m metav1.Object) bool {
 		}
 	case *metav1.PartialObjectMetadata:
 		return m.GetNamespace() != ""
+	default:
+		// A program's own type for namespaces may lack their spec.
+		return m.GetNamespace() != "" || reflect.Indirect(reflect.ValueOf(obj)).Type().Name() != "Namespace"
 	}
 	return true
 }

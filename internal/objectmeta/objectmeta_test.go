@@ -69,6 +69,8 @@ func TestSelectedIsWhatTheSelectorsMatch(t *testing.T) {
 	}
 }
 
+type Namespace struct{ metav1.ObjectMeta }
+
 func TestGoneIsWhatTheLastFinalizerLeft(t *testing.T) {
 	now, grace, none := metav1.Now(), int64(30), int64(0)
 	deleted := metav1.ObjectMeta{Namespace: "a", Name: "x", DeletionTimestamp: &now}
@@ -98,6 +100,7 @@ func TestGoneIsWhatTheLastFinalizerLeft(t *testing.T) {
 		"an unstructured one":         {untyped("Namespace"), true},
 		"an unstructured one with it": {untyped("Namespace", "kubernetes"), false},
 		"another kind":                {untyped("Node", "other"), true},
+		"one of the program's type":   {&Namespace{ObjectMeta: clusterScoped}, false},
 		"metadata":                    {&metav1.PartialObjectMetadata{ObjectMeta: deleted}, true},
 		"metadata without namespace":  {&metav1.PartialObjectMetadata{ObjectMeta: clusterScoped}, false},
 	} {

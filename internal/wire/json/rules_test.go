@@ -92,6 +92,35 @@ func (u *upper) UnmarshalJSON(b []byte) error {
 
 func (k *keyed) UnmarshalText(b []byte) error { k.s = string(b); return nil }
 
+// keepsJSON and keepsText keep their argument, as json.Unmarshaler forbids. Nothing comes of
+// that where each response has memory of its own.
+type (
+	keepsJSON struct{ Raw []byte }
+	keepsText struct{ Raw []byte }
+)
+
+func (k *keepsJSON) UnmarshalJSON(b []byte) error { k.Raw = b; return nil }
+
+func (k *keepsText) UnmarshalText(b []byte) error { k.Raw = b; return nil }
+
+func TestATypeMayKeepTheBytesThatItDecodes(t *testing.T) {
+	type object struct {
+		JSON keepsJSON             `json:"json"`
+		Text *keepsText            `json:"text"`
+		List []keepsJSON           `json:"list"`
+		Map  map[string]*keepsJSON `json:"map"`
+	}
+	p, err := Compile(reflect.TypeFor[object](), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last share.Version
+	for _, raw := range []string{`{"json":{"a":1},"text":"b","list":[1,{"c":2}],"map":{"d":[3]}}`, `{"json":{"a":2},"text":"c","list":[{"c":2},4],"map":{"d":[3],"e":5}}`} {
+		r := p.mustEqual(t, share.NewSession(share.NewTable(1<<20)), []byte(raw), last)
+		last = share.VersionOf(r.Object, r.Memo)
+	}
+}
+
 func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 	p, err := Compile(reflect.TypeFor[ruled](), nil)
 	if err != nil {

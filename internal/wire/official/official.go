@@ -4,6 +4,7 @@
 package official
 
 import (
+	"bytes"
 	"fmt"
 	"runtime/debug"
 )
@@ -22,17 +23,18 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// JSON decodes raw into what v points to. Like Unmarshal, it returns a
-// *scan.ExponentError if it would take practically forever to compute a Quantity.
+// JSON decodes a copy of raw into what v points to: a type's own UnmarshalJSON must not keep
+// its argument, and some do. Like Unmarshal, it returns a *scan.ExponentError if it would take
+// practically forever to compute a Quantity.
 func JSON(raw []byte, v any) (err error) {
 	defer recovered(&err)
-	return jsonSyntax.unmarshal(raw, v)
+	return jsonSyntax.unmarshal(bytes.Clone(raw), v)
 }
 
 // Protobuf is what gogo generates.
 type Protobuf interface{ Unmarshal([]byte) error }
 
-// Unmarshal decodes raw into v.
+// Unmarshal decodes raw into v. What gogo generates copies all that it keeps.
 func Unmarshal(raw []byte, v Protobuf) (err error) {
 	defer recovered(&err)
 	return protobufSyntax.unmarshal(raw, v)
