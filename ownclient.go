@@ -48,7 +48,8 @@ import (
 // lists the latest state first, so that its reads are not older than the write.
 //
 // Dry runs are not recorded, nor are answers that are errors, requests under
-// WithoutOwnWrites, and subresources that answer with another type, except scale:
+// WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
+// server, and subresources that answer with another type, except scale:
 // eviction, binding, token. If the answer to the deletion of a collection does not list
 // what was deleted, what is left is listed, within the request.
 //

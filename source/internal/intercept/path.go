@@ -56,6 +56,9 @@ func ObjectOf(path string, known func(schema.GroupResource) bool) (resource sche
 		if len(rest) >= 3 && rest[0] == "namespaces" && !(len(rest) == 3 && (rest[2] == "status" || rest[2] == "finalize")) {
 			k.Namespace, rest = rest[1], rest[2:]
 		}
+		if known != nil && len(rest) > 3 && rest[2] == "proxy" {
+			return false // what follows is another server's
+		}
 		if len(rest) > 3 || slices.Contains(rest, "") {
 			return true
 		}

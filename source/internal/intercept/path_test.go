@@ -169,3 +169,21 @@ func TestAKnownResourceIsPreferredToWhatAProxysPrefixLooksLike(t *testing.T) {
 		t.Errorf("with no known resource: %v, %v", got, ok)
 	}
 }
+
+func TestAWriteThroughAnObjectsProxyIsForAnotherServer(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	known := func(r schema.GroupResource) bool { return r == pods }
+	for _, prefix := range []string{
+		"/api/v1/namespaces/vc/services/https:vcluster:443/proxy", "/api/v1/nodes/n/proxy", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy",
+		"/k8s/clusters/c-1/api/v1/namespaces/vc/services/s/proxy",
+	} {
+		for _, path := range []string{"/api/v1/namespaces/ns/pods", "/api/v1/namespaces/ns/pods/p", "/api/v1/namespaces/ns/pods/p/status"} {
+			if r, key, _, ok := ObjectOf(prefix+path, known); ok {
+				t.Errorf("%s%s is taken for %v %v", prefix, path, r, key)
+			}
+			if r, _, _, ok := ObjectOf(prefix+path, nil); !ok || r.GroupResource() != pods {
+				t.Errorf("%s%s is read as %v, %v", prefix, path, r, ok)
+			}
+		}
+	}
+}
