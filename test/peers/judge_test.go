@@ -126,7 +126,7 @@ func TestTheListOfThisRepositoryIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range slices.Concat(suites, operatorSuites()) {
-		if all[s.name] == nil {
+		if all[s.name] == nil && !s.starts {
 			t.Errorf("suite %s has no line in expected.txt", s.name)
 		}
 	}
