@@ -284,7 +284,7 @@ var (
 	errAhead = errors.New("a later version was read")
 )
 
-// settled is how the read of an object, in place of another, ended.
+// settled is the result of reading an object whole: of is the stored one that it replaces.
 type settled[T any] struct {
 	key Key
 	of  T

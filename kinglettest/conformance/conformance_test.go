@@ -117,7 +117,7 @@ func TestClientGoIsNotRightWhereItIsWeak(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	// What is logged is not what is tested, and there is much of it.
+	// The logs are not under test, and would fill the output.
 	klog.SetLogger(klog.New(nil))
 	goleak.VerifyTestMain(m)
 }

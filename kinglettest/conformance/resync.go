@@ -27,7 +27,7 @@ func resyncTests() []test {
 		late      bool          // the handler is added after the start
 		told      map[time.Duration]int
 	}{
-		// How often the handler is told until then. A resync that is due at 30 s must not
+		// How many resyncs the handler receives until then. A resync that is due at 30 s must not
 		// have come after 29 s, and must have after 31 s.
 		{"a handler with a period of zero gets no resync", 30 * s, 0, false, map[time.Duration]int{5 * min: 0}},
 		{"a period is rounded up to a multiple of the informer's", 30 * s, 45 * s, false,

@@ -109,7 +109,7 @@ func TestTheAPIServerInMemoryTakesTheNamesAndHasTheDiscoveryOfARealOne(t *testin
 // invalidValue differs for generated names.
 var invalidValue = regexp.MustCompile(`Invalid value: ".*?": `)
 
-// refusal returns what a server says of the name that a request creates; known is false if the
+// refusal returns the server's error about the name that a request creates; known is false if the
 // server refused the request before it looked.
 func (a *answersOf) refusal(r request) (why string, known bool) {
 	resp := a.send(a.t.Context(), r)

@@ -54,7 +54,8 @@ func karpenter(from, to string) []edit {
 		[]string{"lo.Must(cache.New(", "lo.Must(ctrlruntime.NewCache(", from, to})}}
 }
 
-// What KEDA holds of pods, by its transform's comment, in place of the transform.
+// kedaCache keeps the fields of pods that the comment of KEDA's transform lists, and replaces
+// the transform.
 const kedaCache = `		NewCache: ctrlruntime.Options{StripManagedFields: true, ByObject: map[client.Object]ctrlruntime.ByObject{
 			&corev1.Pod{}: {Keep: []string{"spec.nodeName", "status.phase", "status.conditions"}},
 		}}.NewCache,
