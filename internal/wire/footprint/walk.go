@@ -3,6 +3,8 @@ package footprint
 import (
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
@@ -74,11 +76,21 @@ func (w *walker) visit(v reflect.Value) {
 			w.inside(v.Index(i))
 		}
 	case reflect.Struct:
+		own := v.Type() == fieldsV1
 		for i := range v.NumField() {
-			w.inside(v.Field(i))
+			// What a field that is not exported refers to may be somebody else's, guarded by
+			// a lock that only the type's own methods know: a time.Time points to the
+			// location of the whole program.
+			if f := v.Field(i); own || f.CanInterface() || f.Kind() == reflect.Struct {
+				w.inside(f)
+			}
 		}
 	}
 }
+
+// fieldsV1 has bytes in one build of apimachinery, and in another a string that is not
+// exported.
+var fieldsV1 = reflect.TypeFor[metav1.FieldsV1]()
 
 // inside visits a value in a block that has been counted.
 func (w *walker) inside(v reflect.Value) {
