@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kinglet-go/kinglet/internal/engine/budget"
 	"github.com/kinglet-go/kinglet/internal/engine/readthrough"
@@ -29,12 +30,14 @@ type OnDemandOptions[T metav1.Object] struct {
 	// Bytes is how much memory the objects may take that Get has read and keeps, about;
 	// 64 MiB if 0. The least recently used are forgotten first.
 	Bytes int64
-	// Whole chooses objects that are held whole beside those of Hold: see
-	// source.Options.Whole. If it is nil, there are none.
-	Whole func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// WholeLabels and Whole choose objects that are held whole beside those of Hold; there
+	// are none if both are nil. Without Whole and Budget, lists ask for metadata, and for
+	// whole objects beside it: see source.Options.WholeLabels.
+	WholeLabels labels.Selector
+	Whole       func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	// Budget bounds what all of this takes. Once it is used up, what Get has read is
-	// forgotten, of all informers that share the Budget; then objects that Whole chooses
-	// come as metadata, those first that come last, and Get reads them. They are a Problem of
+	// forgotten, of all informers that share the Budget; then objects that Whole and
+	// WholeLabels choose come as metadata, those first that come last, and Get reads them. They are a Problem of
 	// the Status, and become whole when there is room again. Objects of Hold are whole in any
 	// case. nil is no bound.
 	Budget *Budget
@@ -57,7 +60,7 @@ type OnDemand[T metav1.Object] struct {
 	whole  source.Source[T]
 	reads  *readthrough.Cache[T]
 	reduce func(obj any) (any, error)
-	// choose is OnDemandOptions.Whole.
+	// choose is OnDemandOptions.Whole and WholeLabels.
 	choose  func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	ledger  *ledger[T]
 	started atomic.Bool
@@ -90,11 +93,17 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	}
 	o := &OnDemand[T]{
 		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
-		choose: opts.Whole, ledger: newLedger[T](opts.Budget),
+		choose: opts.chooses(), ledger: newLedger[T](opts.Budget),
 	}
-	lean, err := open(source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
-		return o.holds(key) || o.choose != nil && o.choose(key, labels, owners) && o.ledger.room(key)
-	}})
+	held := source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
+		return o.holds(key) || o.choose(key, labels, owners) && o.ledger.room(key)
+	}}
+	if opts.Whole == nil && opts.Budget == nil {
+		if held.WholeLabels = opts.WholeLabels; held.WholeLabels == nil {
+			held.WholeLabels = labels.Nothing()
+		}
+	}
+	lean, err := open(held)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +133,14 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 		return nil, err
 	}
 	return o, nil
+}
+
+// chooses returns a function that chooses what Whole and WholeLabels do.
+func (o *OnDemandOptions[T]) chooses() func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
+	byLabels, whole := o.WholeLabels, o.Whole
+	return func(key Key, set map[string]string, owners []metav1.OwnerReference) bool {
+		return byLabels != nil && byLabels.Matches(labels.Set(set)) || whole != nil && whole(key, set, owners)
+	}
 }
 
 func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
@@ -225,7 +242,7 @@ func (o *OnDemand[T]) wants(key Key, obj T) bool {
 
 // chosen reports whether Whole chooses an object.
 func (o *OnDemand[T]) chosen(obj T) bool {
-	return o.choose != nil && o.choose(Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj.GetLabels(), obj.GetOwnerReferences())
+	return o.choose(Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj.GetLabels(), obj.GetOwnerReferences())
 }
 
 // Status is Informer.Status, with that of the Budget.

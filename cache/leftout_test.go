@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -36,7 +35,7 @@ func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
 				{scope: ScopedListerWatcher{Drop: []string{"spec.nodeName"}}},
 				{scope: ScopedListerWatcher{Keep: []string{"spec.nodeName"}}, node: true},
 				{scope: ScopedListerWatcher{Keep: []string{"spec"}, Drop: []string{"spec.nodeName"}}},
-				{scope: ScopedListerWatcher{Keep: []string{"status.phase"}, Whole: func(kinglet.Key, map[string]string, []metav1.OwnerReference) bool { return true }}, node: true, whole: true},
+				{scope: ScopedListerWatcher{Keep: []string{"status.phase"}, WholeLabels: labels.Everything()}, node: true, whole: true},
 			} {
 				of.scope.ListerWatcher = c.lw
 				var calls atomic.Int64

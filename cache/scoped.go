@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
@@ -22,9 +22,9 @@ type ScopedListerWatcher struct {
 	// Transform is called with each version of an object of the scope before it is
 	// stored; if nil, that of SetTransform is.
 	Transform TransformFunc
-	// Keep, Drop and Whole are as in source.Options. Transform gets what they leave.
-	Keep, Drop []string
-	Whole      func(key kinglet.Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// Keep, Drop and WholeLabels are as in source.Options. Transform gets what they leave.
+	Keep, Drop  []string
+	WholeLabels labels.Selector
 }
 
 // ScopedInformerOptions configure a ScopedInformer.
@@ -199,7 +199,7 @@ func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.Scope
 
 // fields returns the options that say which fields objects have.
 func (s *ScopedListerWatcher) fields() source.Options {
-	return source.Options{Keep: s.Keep, Drop: s.Drop, Whole: s.Whole}
+	return source.Options{Keep: s.Keep, Drop: s.Drop, WholeLabels: s.WholeLabels}
 }
 
 // checkScopes returns the first error in scopes of objects of the type of example.

@@ -339,7 +339,7 @@ func (s *lateSource) Traits() (t source.Traits) {
 	if !s.made.Empty() {
 		t.Resource = s.made
 	}
-	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
+	t.NoWatchList = t.NoWatchList || watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
 }
 

@@ -97,11 +97,7 @@ func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
 	if l.hides() {
 		scope.Keep = []string{"metadata"} // which informers of metadata show
 	}
-	if selector := l.Whole; selector != nil {
-		scope.Whole = func(_ kinglet.Key, set map[string]string, _ []metav1.OwnerReference) bool {
-			return selector.Matches(labels.Set(set))
-		}
-	}
+	scope.WholeLabels = l.Whole
 }
 
 // showsMetadata reports whether what the kind holds can be shown as metadata: all of it is

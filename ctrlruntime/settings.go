@@ -267,13 +267,13 @@ func (l *listWatches) of(namespaced bool, namespace string, config cache.Config)
 	}
 	bookmarks := config.EnableWatchBookmarks == nil || *config.EnableWatchBookmarks
 	modify := func(options *metav1.ListOptions) {
+		// A list of whole objects beside metadata selects more labels, and a consistency
+		// check one object by its name.
 		if config.LabelSelector != nil {
-			options.LabelSelector = config.LabelSelector.String()
+			options.LabelSelector = joined(config.LabelSelector.String(), options.LabelSelector)
 		}
 		if config.FieldSelector != nil {
-			all := []string{config.FieldSelector.String(), options.FieldSelector}
-			// A consistency check selects one object by its name.
-			options.FieldSelector = strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ",")
+			options.FieldSelector = joined(config.FieldSelector.String(), options.FieldSelector)
 		}
 		if !bookmarks {
 			options.AllowWatchBookmarks = false
@@ -290,6 +290,11 @@ func (l *listWatches) of(namespaced bool, namespace string, config cache.Config)
 		return kingletcache.ToListWatcherWithWatchListSemantics(lw, noWatchList{})
 	}
 	return lw
+}
+
+// joined returns a selector of what all select.
+func joined(selectors ...string) string {
+	return strings.Join(slices.DeleteFunc(selectors, func(s string) bool { return s == "" }), ",")
 }
 
 // noWatchList is a client that refuses watch-lists, as client-go asks it.

@@ -42,7 +42,6 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	if c.selection, err = newSelection(k.elem, opts); err != nil {
 		return nil, err
 	}
-	k.unmanaged = c.drops.Has("metadata", "managedFields")
 	if opts.DisableSharing && c.drops == nil {
 		c.slow = ErrSharingDisabled
 		return c, nil
@@ -63,6 +62,9 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if k.form == typed && !c.wire.KindApart() && !k.decodesKind() {
+		c.labels = nil // the kind of metadata would be in fields that nobody clears
 	}
 	if !opts.DisableSharing {
 		c.sharing = orDefault(opts.Sharing)
@@ -88,6 +90,8 @@ type reader[T any] struct {
 	*codec[T]
 	session *share.Session
 	held    Held[T]
+	// metadataOnly: what is read is metadata in the place of objects.
+	metadataOnly bool
 	// apart shares nothing: it is for what Options.Whole gets.
 	apart *share.Session
 }
@@ -108,7 +112,7 @@ func (r *reader[T]) begin(held Held[T]) {
 	if r.session == nil || r.session.Table != table {
 		r.session = share.NewSession(table)
 	}
-	r.held = held
+	r.held, r.metadataOnly = held, false
 }
 
 // last returns what is held under key, if ok: a key was found in an object's bytes.
@@ -166,7 +170,7 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T],
 		last = r.last(wire.Key(enc.Format(), raw))
 	}
 	dec := r.wire
-	if r.whole != nil {
+	if r.whole != nil && !r.metadataOnly {
 		whole := false
 		if m, ok := r.metadataOf(enc, raw); ok {
 			whole, err = r.holdsWhole(m)
@@ -259,12 +263,21 @@ func (r *reader[T]) listed(enc encoding.Encoding, raw []byte, list schema.GroupV
 		return brokenItem[T](StageDecode, encoding.Identity{}, err), false
 	}
 	listed, known := r.kind.listed(list, false)
+	if r.metadataOnly = list == partialListKind && r.kind.form != metadataOnly; r.metadataOnly {
+		listed = r.kind.want
+	}
 	d, err := r.decode(enc, o, listed)
-	if err == nil && !d.gvk.Empty() {
+	if err == nil && !d.gvk.Empty() && !r.metadataOnly {
 		err = r.kind.check(d.gvk)
 	}
 	switch {
 	case err != nil:
+	case r.metadataOnly && r.kind.form == untyped:
+		r.kind.mark(&d.Object, listed)
+	case r.metadataOnly:
+		if !d.Same && d.inside {
+			setKind(d.Value, schema.GroupVersionKind{})
+		}
 	case r.kind.form != untyped && !r.kind.marks():
 		// A held object stays as it is: it came from a list, or from a watch
 		// without its kind, which is no reason to make it a new object.

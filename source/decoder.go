@@ -41,6 +41,12 @@ func newDecoder[T any](gv schema.GroupVersion, opts *Options) (*decoder[T], erro
 // onPath; that may be nil. A *metav1.Status in its place is returned as an
 // apierrors.APIStatus. yield's error ends the call and is returned unchanged.
 func (d *decoder[T]) list(body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
+	return d.listAs(false, body, held, onPath, yield)
+}
+
+// listAs is list for an answer that may be a list of metadata, if metadata is set: see
+// ListRequest.metadata.
+func (d *decoder[T]) listAs(metadata bool, body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
 	s := d.takeScratch()
 	defer d.giveScratch(s)
 	w := encoding.NewWindow(body, s.buffer(encoding.SmallRead), d.limit, s.buffer)
@@ -52,7 +58,7 @@ func (d *decoder[T]) list(body io.Reader, held Held[T], onPath func(ReadPath), y
 		return w.Malformed("list", "%w: %q", ErrEncoding, encoding.Excerpt(w.Unread()))
 	}
 	tell(onPath, pathOf(enc), d.codec.slow)
-	l := &listing[T]{codec: d.codec, enc: enc, w: w, held: held, workers: &s.workers, yield: yield}
+	l := &listing[T]{codec: d.codec, metadata: metadata, enc: enc, w: w, held: held, workers: &s.workers, yield: yield}
 	return l.read()
 }
 

@@ -48,7 +48,7 @@ func TestATypeThatInheritsItsUnmarshalIsReadFromJSONAndSaysSo(t *testing.T) {
 	t.Run("deeper", inherits[inheritsDeeper])
 	t.Run("metadata", inherits[kindItself])
 	dec := must(newDecoder[*declares](podGVR.GroupVersion(), &Options{}))
-	if accept := must(dec.codec.kind.accept("", false)); !strings.Contains(accept, runtime.ContentTypeProtobuf) || dec.codec.slow != nil {
+	if accept := must(dec.codec.accept("", false, false)); !strings.Contains(accept, runtime.ContentTypeProtobuf) || dec.codec.slow != nil {
 		t.Errorf("one with its own asks for %q: %v", accept, dec.codec.slow)
 	}
 }
@@ -58,7 +58,7 @@ func inherits[E any](t *testing.T) {
 		opts.Example = any(new(E)).(runtime.Object)
 		dec := must(newDecoder[runtime.Object](kindGV, &opts))
 		for _, watch := range []bool{false, true} {
-			if accept := must(dec.codec.kind.accept("", watch)); accept != runtime.ContentTypeJSON {
+			if accept := must(dec.codec.accept("", watch, false)); accept != runtime.ContentTypeJSON {
 				t.Errorf("asks for %q", accept)
 			}
 		}

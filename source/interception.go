@@ -39,20 +39,20 @@ type interception[T any] struct {
 
 // call returns a new Call, or nil if the interceptor is not to be tried. honours
 // reports that the ListerWatcher takes a context.
-func (g *interception[T]) call(honours, watch, once bool, asked metav1.ListOptions) *intercept.Call {
+func (g *interception[T]) call(honours, watch, metadata, once bool, asked metav1.ListOptions) *intercept.Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
 	return intercept.NewCall(watch, once, g.want.metadata(), asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
-		return g.accept(resource, named, watch)
+		return g.accept(resource, named, watch, metadata)
 	})
 }
 
 // accept returns the Accept header of a request for a resource. named are the types
 // that the client's configuration limits it to.
-func (g *interception[T]) accept(resource schema.GroupVersionResource, named string, watch bool) (string, error) {
+func (g *interception[T]) accept(resource schema.GroupVersionResource, named string, watch, metadata bool) (string, error) {
 	dec, err := g.decoder(resource.GroupVersion())
 	if err != nil {
 		return "", err
@@ -60,7 +60,7 @@ func (g *interception[T]) accept(resource schema.GroupVersionResource, named str
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.requested = resource
-	return dec.codec.kind.accept(named, watch)
+	return dec.codec.accept(named, watch, metadata)
 }
 
 func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], error) {
@@ -199,7 +199,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 	var first schema.GroupVersionKind
 	var other *KindError
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = dec.list(a.Body, req.Held, req.OnPath, func(page Page[T]) error {
+	err = dec.listAs(req.metadata, a.Body, req.Held, req.OnPath, func(page Page[T]) error {
 		for i := range page.Items {
 			it := &page.Items[i]
 			if it.Err != nil {

@@ -191,8 +191,8 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 	s.AddKnownTypeWithName(gv.WithKind("Widget"), &widget{})
 	s.AddKnownTypeWithName(gv.WithKind("WidgetSet"), &oddWidgets{})
 	dec := must(decoderOf[*widget](gv, Options{Scheme: s}))
-	if must(dec.codec.kind.accept("", false)) != "application/json" {
-		t.Errorf("a type without protobuf asks for %s", must(dec.codec.kind.accept("", false)))
+	if must(dec.codec.accept("", false, false)) != "application/json" {
+		t.Errorf("a type without protobuf asks for %s", must(dec.codec.accept("", false, false)))
 	}
 	body := `{"apiVersion":"example.com/v1","kind":"WidgetSet","items":[` +
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"size":12},` +

@@ -58,13 +58,12 @@ type kind[T any] struct {
 	// named is the kind that metadata is given, if not empty: the Example's.
 	named  schema.GroupVersionKind
 	scheme *runtime.Scheme
-	// unmanaged: managed fields are dropped.
-	unmanaged bool
 }
 
 var (
-	partialKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
-	partialType = reflect.TypeFor[*metav1.PartialObjectMetadata]()
+	partialKind     = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
+	partialListKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadataList")
+	partialType     = reflect.TypeFor[*metav1.PartialObjectMetadata]()
 )
 
 func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
@@ -137,16 +136,20 @@ func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
 
 // accept returns the Accept header of a list or watch: protobuf, if objects can be read
 // from it, then JSON. named are the types that the client's configuration limits it to, in
-// its order; empty for no limit.
-func (k *kind[T]) accept(named string, watch bool) (string, error) {
-	as, drop := "", ""
-	if k.form == metadataOnly {
-		as = ";as=" + partialKind.Kind + "List;g=" + partialKind.Group + ";v=" + partialKind.Version
-		if watch {
-			as = strings.Replace(as, "List", "", 1)
+// its order; empty for no limit. metadata asks for objects' metadata in their place.
+func (c *codec[T]) accept(named string, watch, metadata bool) (string, error) {
+	metadata = metadata && c.labels != nil
+	k, as, drop, lacks := c.kind, "", "", c.drops
+	if k.form == metadataOnly || metadata {
+		as = ";as=" + partialKind.Kind + ";g=" + partialKind.Group + ";v=" + partialKind.Version
+		if !watch {
+			as = strings.Replace(as, partialKind.Kind, partialListKind.Kind, 1)
 		}
 	}
-	if k.unmanaged {
+	if c.whole != nil && !metadata {
+		lacks = c.less
+	}
+	if lacks.Has("metadata", "managedFields") {
 		// KEP-5958. A server that does not know it ignores it.
 		drop = ";drop=metadata.managedFields"
 	}

@@ -25,12 +25,14 @@ var errUnsure = errors.New("neither the item nor its list says of what kind it i
 // listing is one LIST answer being decoded. Items are found on the caller's
 // goroutine, and decoded together once the buffer is full.
 type listing[T any] struct {
-	codec   *codec[T]
-	enc     encoding.Encoding
-	w       *encoding.Window
-	held    Held[T]
-	workers *workers[T]
-	yield   func(Page[T]) error
+	codec *codec[T]
+	// metadata: it may be a list of metadata.
+	metadata bool
+	enc      encoding.Encoding
+	w        *encoding.Window
+	held     Held[T]
+	workers  *workers[T]
+	yield    func(Page[T]) error
 
 	// list is what was read of the list itself.
 	list encoding.List
@@ -63,11 +65,17 @@ func (l *listing[T]) read() error {
 }
 
 func (l *listing[T]) check(got schema.GroupVersionKind) error {
+	if l.metadata && got == partialListKind {
+		return nil
+	}
 	return l.codec.kind.checkList(got, l.list.Items)
 }
 
 // add consumes the next n unread bytes, which are an item.
 func (l *listing[T]) add(n int) error {
+	if l.metadata && l.list.Kind.Kind == "" {
+		return errFormUnknown
+	}
 	l.w.Pin(l.decode)
 	l.cut = append(l.cut, l.w.Unread()[:n:n])
 	l.w.Consume(n)

@@ -83,7 +83,7 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
-	if len(opts.Keep)+len(opts.Drop) > 0 || opts.Whole != nil {
+	if opts.leavesOut() {
 		errs = append(errs, want.leaveOut(&opts))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -94,8 +94,12 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if want.selection != nil {
 		s.checkIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
 	}
-	if opts.Whole != nil {
+	if want.selection != nil && want.selection.whole != nil {
 		s.reduce = want.selection.reduced
+	}
+	s.lister = wholeLister[T]{list: s.list}
+	if opts.Intercept {
+		s.lister.selection = want.selection
 	}
 	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil
@@ -111,6 +115,7 @@ type lwSource[T any] struct {
 	whole      func() bool
 	checkIndex func(index func(obj any) any) error
 	reduce     func(obj any) (any, error)
+	lister     wholeLister[T]
 }
 
 // String implements Source.
@@ -120,7 +125,7 @@ func (s *lwSource[T]) String() string { return s.name }
 func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
 	t := Traits{
-		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
+		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil,
 		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 	}
@@ -142,6 +147,11 @@ func (s *lwSource[T]) collection() *Options {
 // List implements Source. It yields one page, or through an interceptor as many as the
 // decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	return s.lister.List(ctx, req, yield)
+}
+
+// list calls lw once.
+func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -158,7 +168,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 		}
 		return s.lw.List(lo)
 	}
-	p := begin(ctx, s.interception.call(honours, false, req.Once, lo), honours, call, func(runtime.Object) {})
+	p := begin(ctx, s.interception.call(honours, false, req.metadata, req.Once, lo), honours, call, func(runtime.Object) {})
 	defer p.leave()
 	res, a, err := p.wait(ctx, nil)
 	switch {
@@ -222,7 +232,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return s.lw.Watch(lo)
 	}
 	began := time.Now()
-	p := begin(ctx, s.interception.call(honours, true, true, lo), honours, call, stopWatch)
+	p := begin(ctx, s.interception.call(honours, true, false, true, lo), honours, call, stopWatch)
 	defer p.leave()
 	res, a, err := p.wait(ctx, newOpening(req.OnOpen))
 	switch {

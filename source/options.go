@@ -77,6 +77,14 @@ type Options struct {
 	// at once. It must depend on its arguments alone and not change them. If it panics,
 	// the object becomes an item with the *PanicError.
 	Whole func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// WholeLabels chooses objects as Whole does, beside it, by their labels; labels.Nothing
+	// chooses none. If what Keep says of the others is metadata, or Keep is empty, lists then
+	// ask for metadata alone, and for the objects that it chooses in a second request, of the
+	// same version. Each that Whole alone chooses is requested by its name. What is held in
+	// that version is not requested again. Watches have whole objects, and their initial
+	// events are not asked for. A server that cannot do this is asked for whole objects, as
+	// is one behind closures that Intercept does not reach.
+	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
 	// dropped.
@@ -180,13 +188,10 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 		Limit:         req.Limit,
 		Continue:      req.Continue,
 	}
-	switch {
-	case req.FieldSelector == "":
-	case lo.FieldSelector == "":
-		lo.FieldSelector = req.FieldSelector
-	default:
-		lo.FieldSelector += "," + req.FieldSelector
+	if req.labels != nil {
+		lo.LabelSelector = joined(lo.LabelSelector, req.labels.String())
 	}
+	lo.FieldSelector = joined(lo.FieldSelector, req.FieldSelector)
 	if req.Continue == "" {
 		lo.ResourceVersion = req.ResourceVersion
 		switch {
@@ -197,6 +202,17 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 		}
 	}
 	return lo
+}
+
+// joined returns a selector of what both select.
+func joined(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	return a + "," + b
 }
 
 // watchOptions are a WATCH request's parameters.

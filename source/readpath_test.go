@@ -187,6 +187,9 @@ func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
 	for _, req := range []any{&lr, &wr} {
 		v := reflect.ValueOf(req).Elem()
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue // this package's own, for one request of several
+			}
 			switch f := v.Field(i); f.Kind() {
 			case reflect.String:
 				f.SetString("set")
@@ -208,7 +211,7 @@ func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
 		v := reflect.ValueOf(got)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
-			if want := name != "Held"; v.Field(i).IsZero() == want {
+			if want := name != "Held"; v.Type().Field(i).IsExported() && v.Field(i).IsZero() == want {
 				t.Errorf("%s of a %T is passed on: %v", name, got, !want)
 			}
 		}

@@ -110,12 +110,16 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
 	s.whole = sync.OnceValue(s.opts.whole)
 	s.checkIndex = s.opts.IndexCheck(dec.codec.kind.new())
-	if opts.Whole != nil {
+	if dec.codec.whole != nil {
 		s.reduce = dec.codec.reduced
 	}
+	s.lister = wholeLister[T]{selection: &dec.codec.selection, list: s.list}
 	named := acceptHeader(client.Get())
-	if s.acceptList, err = dec.codec.kind.accept(named, false); err == nil {
-		s.acceptWatch, err = dec.codec.kind.accept(named, true)
+	if s.acceptList, err = dec.codec.accept(named, false, false); err == nil {
+		s.acceptWatch, err = dec.codec.accept(named, true, false)
+	}
+	if err == nil {
+		s.acceptMetadata, err = dec.codec.accept(named, false, true)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
@@ -139,8 +143,9 @@ type restSource[T any] struct {
 	checkIndex func(index func(obj any) any) error
 	reduce     func(obj any) (any, error)
 	route      connection.Route
-	// acceptList and acceptWatch are the Accept headers of requests.
-	acceptList, acceptWatch string
+	lister     wholeLister[T]
+	// acceptList, acceptWatch and acceptMetadata are the Accept headers of requests.
+	acceptList, acceptWatch, acceptMetadata string
 }
 
 // Traits implements Source.
@@ -148,7 +153,7 @@ func (s *restSource[T]) Traits() Traits {
 	return Traits{
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: s.dec.codec.sharing,
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
-		ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
+		ExactLists: true, NoWatchList: s.lister.labels != nil, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
 	}
 }
 
@@ -159,6 +164,11 @@ func (s *restSource[T]) String() string { return s.name }
 // retries it while the server answers with Retry-After, ten times at most, unless
 // req.Once is set. A refusal is returned as an apierrors.APIStatus.
 func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	return s.lister.List(ctx, req, yield)
+}
+
+// list makes one request.
+func (s *restSource[T]) list(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	within := ctx
 	if s.timeout > 0 {
 		var cancel context.CancelFunc
@@ -166,7 +176,11 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 		defer cancel()
 	}
 	lo := listOptions(&s.opts, req)
-	r := s.request(&lo, s.acceptList)
+	accept := s.acceptList
+	if req.metadata {
+		accept = s.acceptMetadata
+	}
+	r := s.request(&lo, accept)
 	if req.Once {
 		r.MaxRetries(0)
 	}
@@ -176,7 +190,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 	}
 	defer body.Close()
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = s.dec.list(body, req.Held, req.OnPath, y.send)
+	err = s.dec.listAs(req.metadata, body, req.Held, req.OnPath, y.send)
 	if err == nil || y.stopped {
 		return err
 	}

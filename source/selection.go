@@ -3,10 +3,12 @@ package source
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
@@ -19,12 +21,14 @@ type selection struct {
 	// lack only less.
 	drops, less *gotype.Drops
 	whole       func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	// labels is Options.WholeLabels, if lists may ask for metadata; else nil.
+	labels labels.Selector
 }
 
 // newSelection returns the selection of the options from the fields of a struct type.
 func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 	keep := opts.Keep
-	if s.whole = opts.Whole; s.whole != nil {
+	if s.whole = opts.chooses(); s.whole != nil {
 		if len(keep) == 0 {
 			// Without annotations, so that a server refuses what is written back.
 			keep = []string{"metadata.creationTimestamp"}
@@ -36,6 +40,9 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 	if s.drops, err = gotype.DropsOf(elem, keep, opts.Drop); err != nil {
 		return s, err
 	}
+	if s.whole != nil && opts.WholeLabels != nil && opts.ofKind(elem) && !slices.ContainsFunc(keep, beyondMetadata) {
+		s.labels = opts.WholeLabels
+	}
 	for _, path := range opts.Drop {
 		if !strings.HasPrefix(path+".", DropManagedFields+".") && !marks(s.drops) {
 			return s, fmt.Errorf("cannot drop %q of %v: its metadata is no metav1.ObjectMeta, which would say that it is not whole", path, elem)
@@ -44,16 +51,49 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 	return s, nil
 }
 
+// chooses returns a function that chooses what Whole and WholeLabels do; nil if there is
+// neither.
+func (o *Options) chooses() func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool {
+	if o.WholeLabels == nil {
+		return o.Whole
+	}
+	return func(key store.Key, set map[string]string, owners []metav1.OwnerReference) bool {
+		return o.WholeLabels.Matches(labels.Set(set)) || o.Whole != nil && o.Whole(key, set, owners)
+	}
+}
+
+// ofKind reports whether the kind of objects is known without their bytes: they have a Go
+// type of their own, or the Example names it.
+func (o *Options) ofKind(elem reflect.Type) bool {
+	switch elem {
+	case partialType.Elem():
+		return false // there is nothing else to ask for
+	case reflect.TypeFor[unstructured.Unstructured]():
+		u, ok := o.Example.(*unstructured.Unstructured)
+		return ok && u.GetKind() != "" && u.GetAPIVersion() != ""
+	}
+	return true
+}
+
+func beyondMetadata(path string) bool {
+	return path != "metadata" && !strings.HasPrefix(path, "metadata.")
+}
+
 // marks reports that objects without what is dropped are marked as not whole.
 func marks(d *gotype.Drops) bool {
 	inside, _ := d.Of("metadata")
 	return inside.Marks()
 }
 
+// leavesOut reports whether some objects lack fields.
+func (o *Options) leavesOut() bool {
+	return len(o.Keep)+len(o.Drop) > 0 || o.Whole != nil || o.WholeLabels != nil
+}
+
 // CheckFields returns the error of a path in Keep or Drop that objects of the type of
 // example do not have, or cannot lack. It names the nearest that there is.
 func (o Options) CheckFields(example any) error {
-	if len(o.Keep)+len(o.Drop) == 0 && o.Whole == nil {
+	if !o.leavesOut() {
 		return nil
 	}
 	if typ := reflect.TypeOf(example); typ == nil || typ.Kind() != reflect.Pointer {

@@ -1,11 +1,15 @@
 package source
 
 import (
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,6 +36,50 @@ func TestWithoutAnObjectMetaOnlyManagedFieldsAreDropped(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("drop %s: %v", path, err)
 		}
+	}
+}
+
+// What a list of metadata makes of each type is what a list of whole objects does.
+func TestMetadataHasTheKindThatObjectsHave(t *testing.T) {
+	lists := 0
+	for _, example := range rigTypes {
+		if u, ok := example.(*unstructured.Unstructured); ok {
+			u = u.DeepCopy()
+			u.SetGroupVersionKind(kindGV.WithKind("Direct"))
+			example = u
+		}
+		none := func(store.Key, map[string]string, []metav1.OwnerReference) bool { return false }
+		dec, err := newDecoder[runtime.Object](kindGV, &Options{Example: example, WholeLabels: labels.Nothing()})
+		if err != nil || dec.codec.labels == nil {
+			t.Logf("%T: not listed as metadata: %v", example, err)
+			continue
+		}
+		lists++
+		twin := must(newDecoder[runtime.Object](kindGV, &Options{Example: example, Whole: none}))
+		kind := dec.codec.kind.want.Kind
+		var got, want listed[runtime.Object]
+		held := newSink[runtime.Object]()
+		for range 2 {
+			got, want = listed[runtime.Object]{}, listed[runtime.Object]{}
+			const item = `"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"a":"b"}}`
+			if err := dec.listAs(true, strings.NewReader(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",`+item+`}]}`), held.get, nil, got.page); err != nil {
+				t.Fatalf("%T: %v", example, err)
+			}
+			if err := twin.list(strings.NewReader(`{"kind":"`+kind+`List","apiVersion":"`+kindGV.String()+`","metadata":{"resourceVersion":"7"},"items":[{`+item+`,"spec":{"a":"b"}}]}`), nil, nil, want.page); err != nil {
+				t.Fatalf("%T: %v", example, err)
+			}
+			if a, b := got.items[0], want.items[0]; a.Err != nil || b.Err != nil || !reflect.DeepEqual(a.Object, b.Object) || !IsPartial(a.Object.(metav1.Object)) {
+				t.Errorf("%T: %+v (%v), want %+v (%v)", example, a.Object, a.Err, b.Object, b.Err)
+			}
+			held.put(got.items[0])
+		}
+	}
+	if lists < 5 {
+		t.Errorf("only %d types are listed as metadata", lists)
+	}
+	dec := must(newDecoder[*appsv1.ReplicaSet](appsv1.SchemeGroupVersion, &Options{WholeLabels: labels.Nothing()}))
+	if err := dec.listAs(true, strings.NewReader(`{"items":[{"metadata":{"name":"a"}}],"kind":"ReplicaSetList","apiVersion":"apps/v1"}`), nil, nil, func(Page[*appsv1.ReplicaSet]) error { return nil }); !errors.Is(err, errFormUnknown) {
+		t.Errorf("a list that does not begin with its kind: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -107,6 +108,10 @@ type ListRequest[T any] struct {
 	// FieldSelector is added to the source's own. A closure that sets a selector
 	// may overwrite it, and then more objects come than were asked for.
 	FieldSelector string
+	// metadata asks for metadata in the place of objects, and labels selects more than the
+	// source does: see listWhole.
+	metadata bool
+	labels   labels.Selector
 	// Once asks for a single attempt: a refusal is returned at once, whatever
 	// Retry-After says. Sources that do not control retries ignore it.
 	Once bool

@@ -39,7 +39,7 @@ func TestWhatIsListedAndSharedIsKnownBehindATransform(t *testing.T) {
 		check("at once", "REST", rest, podGVR, want)
 		check("at once", "closures", lw, schema.GroupVersionResource{}, nil)
 		check("at once", "an interceptor", through, schema.GroupVersionResource{}, opts.Sharing)
-		if _, err := through.(*lwSource[*corev1.Pod]).interception.accept(podGVR, "", true); err != nil {
+		if _, err := through.(*lwSource[*corev1.Pod]).interception.accept(podGVR, "", true, false); err != nil {
 			t.Fatal(err)
 		}
 		check("after a request", "an interceptor", through, podGVR, want)

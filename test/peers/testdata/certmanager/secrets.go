@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	kubeinformers "k8s.io/client-go/informers"
 	certificatesv1 "k8s.io/client-go/informers/certificates/v1"
@@ -38,9 +37,7 @@ func NewFilteredSecretsKubeInformerFactory(ctx context.Context, client kubernete
 		o.Namespace, o.Drop = namespace, []string{source.DropManagedFields}
 		return source.FromREST[*corev1.Secret](client.CoreV1().RESTClient(), "secrets", o)
 	}, kinglet.OnDemandOptions[*corev1.Secret]{
-		Whole: func(_ kinglet.Key, labels map[string]string, _ []metav1.OwnerReference) bool {
-			return labels[cmapi.PartOfCertManagerControllerLabelKey] == "true"
-		},
+		WholeLabels: labels.SelectorFromSet(labels.Set{cmapi.PartOfCertManagerControllerLabelKey: "true"}),
 	})
 	if err != nil {
 		panic(err)
