@@ -95,6 +95,21 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"Deployment":            "metadata.annotations metadata.creationTimestamp",
 			"PartialObjectMetadata": "metadata.annotations metadata.creationTimestamp",
 		},
+		"parts": {
+			"Based":                   "metadata.annotations spec",
+			"CronJob":                 "spec.jobTemplate.spec",
+			"DaemonSet":               "spec.template",
+			"Deployment":              "spec.template",
+			"HorizontalPodAutoscaler": "spec.scaleTargetRef",
+			"Job":                     "spec",
+			"Lease":                   "passed on to fmt.Println",
+			"PodDisruptionBudget":     "metadata",
+			"PriorityClass":           "passed on as any",
+			"Role":                    "passed on as any",
+			"Service":                 "spec.ports",
+			"StorageClass":            "passed on as any",
+			"base":                    "metadata.annotations",
+		},
 		"predicate": {"Deployment": "metadata.annotations"},
 	} {
 		found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/" + program}})

@@ -8,15 +8,15 @@ import (
 
 // into counts a value that becomes one of a type, if that is an interface behind which all of
 // the value can be read, or a type parameter.
-func (r *reads) into(t types.Type, e ast.Expr, to string) {
+func (r *reads) into(t types.Type, v value, to string) {
 	inside := element(t)
 	if inside == nil || !types.IsInterface(inside) {
 		return
 	}
-	if n := named(r.info.TypeOf(e)); metadataOnly(inside) && (n == nil || isObject(n)) {
+	if n := named(v.t); metadataOnly(inside) && (n == nil || isObject(n)) {
 		return // its methods are called by what is looked at
 	}
-	r.escape(e, cmp.Or(to, "as "+inside.String()))
+	r.escape(v, cmp.Or(to, "as "+inside.String()))
 }
 
 // compared counts a struct that is compared with others.
@@ -24,8 +24,16 @@ func (r *reads) compared(e ast.Expr, by string) {
 	if e == nil || r.info.Types[e].IsType() {
 		return
 	}
-	if t := r.info.TypeOf(e); t != nil && structOf(t) != nil && !pointer(t) {
-		r.escape(e, by)
+	t := r.info.TypeOf(e)
+	for t != nil {
+		array, is := t.Underlying().(*types.Array)
+		if !is {
+			break
+		}
+		t = array.Elem()
+	}
+	if t != nil && structOf(t) != nil && !pointer(t) {
+		r.escape(value{t, e}, by)
 	}
 }
 
@@ -72,9 +80,9 @@ func (r *reads) foreign(f types.Object) bool {
 func (r *reads) call(e *ast.CallExpr) {
 	if t := r.info.Types[e.Fun]; t.IsType() { // a conversion
 		if types.IsInterface(t.Type) {
-			r.into(t.Type, e.Args[0], "")
+			r.into(t.Type, r.value(e.Args[0]), "")
 		} else {
-			r.escape(e.Args[0], "as "+t.Type.String())
+			r.escape(r.value(e.Args[0]), "as "+t.Type.String())
 		}
 		return
 	}
@@ -85,6 +93,9 @@ func (r *reads) call(e *ast.CallExpr) {
 	foreign, known := false, false
 	if f != nil {
 		if f.Signature().Recv() != nil && copies[f.Name()] {
+			if x, is := ast.Unparen(e.Fun).(*ast.SelectorExpr); is && f.Name() == "DeepCopyInto" {
+				r.escape(r.value(x.X), "") // it may become part of another object
+			}
 			return
 		}
 		to, foreign, known = nameOf(f), r.foreign(f), identity[unqualified(f)]
@@ -92,15 +103,21 @@ func (r *reads) call(e *ast.CallExpr) {
 			origin = f.Origin().Signature()
 		}
 	}
-	for i, arg := range e.Args {
-		t := parameter(origin, i)
+	n := len(e.Args)
+	if n == 1 { // f(g()) has all results of g
+		if results, is := r.info.TypeOf(e.Args[0]).(*types.Tuple); is {
+			n = results.Len()
+		}
+	}
+	for i := range n {
+		t, arg := parameter(origin, i), r.each(e.Args, n, i)
 		switch {
 		case t == nil, known && !types.Identical(t, types.Universe.Lookup("any").Type()):
-		case foreign && metadataOnly(t) && types.IsInterface(r.info.TypeOf(arg)):
+		case foreign && metadataOnly(t) && types.IsInterface(arg.t):
 			r.getter("Annotations")
 			r.getter("CreationTimestamp")
-		case foreign && anyObject(r.info.TypeOf(arg)):
-			r.interfaces = append(r.interfaces, Escape{Position: r.fset.Position(arg.Pos()), To: to})
+		case foreign && anyObject(arg.t):
+			r.interfaces = append(r.interfaces, Escape{Position: r.fset.Position(arg.e.Pos()), To: to})
 		case foreign:
 			r.escape(arg, to)
 		default:
@@ -196,21 +213,21 @@ func anyObject(t types.Type) bool {
 // escape counts a value of which everything may be read, or of a literal, whose own fields are
 // new, its elements. Without to, it may become part of another object, and whole objects do
 // not count.
-func (r *reads) escape(e ast.Expr, to string) {
-	e = ast.Unparen(e)
+func (r *reads) escape(v value, to string) {
+	e := ast.Unparen(v.e)
 	if u, ok := e.(*ast.UnaryExpr); ok {
 		e = ast.Unparen(u.X)
 	}
 	lit, is := e.(*ast.CompositeLit)
 	if !is {
-		r.escapeType(r.info.TypeOf(e), Escape{Position: r.fset.Position(e.Pos()), To: to})
+		r.escapeType(v.t, Escape{Position: r.fset.Position(e.Pos()), To: to})
 		return
 	}
-	for _, v := range lit.Elts {
-		if kv, is := v.(*ast.KeyValueExpr); is {
-			v = kv.Value
+	for _, e := range lit.Elts {
+		if kv, is := e.(*ast.KeyValueExpr); is {
+			e = kv.Value
 		}
-		r.escape(v, to)
+		r.escape(r.value(e), to)
 	}
 }
 

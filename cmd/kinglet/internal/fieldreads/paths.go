@@ -125,14 +125,12 @@ func fieldsOf(s *types.Struct) func(func(*types.Var, string) bool) {
 
 // isObject reports whether a type is one of whole Kubernetes objects.
 func isObject(t *types.Named) bool {
-	typeMeta, objectMeta := false, false
-	for f := range fieldsOf(structOf(t)) {
-		if n := named(f.Type()); f.Embedded() && n != nil {
-			typeMeta = typeMeta || n.Obj().Name() == "TypeMeta"
-			objectMeta = objectMeta || n.Obj().Name() == "ObjectMeta"
-		}
+	embeds := func(name string) bool {
+		f, _, _ := types.LookupFieldOrMethod(t, true, t.Obj().Pkg(), name)
+		v, is := f.(*types.Var)
+		return is && v.Embedded()
 	}
-	return typeMeta && objectMeta
+	return structOf(t) != nil && embeds("TypeMeta") && embeds("ObjectMeta")
 }
 
 // decodes reports whether a type has a form of its own in JSON, without the names of fields.

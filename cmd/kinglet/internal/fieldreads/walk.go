@@ -30,19 +30,22 @@ func (r *reads) file(file *ast.File) {
 				if n.Tok == token.ASSIGN {
 					written[base(left)] = true
 				}
-				if len(n.Lhs) == len(n.Rhs) {
-					r.assign(left, n.Rhs[i])
-				}
+				r.assign(left, r.each(n.Rhs, len(n.Lhs), i))
+			}
+		case *ast.RangeStmt:
+			// An own type's key and value are tracked by their types.
+			if n.Tok == token.ASSIGN && n.Value != nil {
+				r.assign(n.Value, value{r.info.TypeOf(n.X), n.X})
 			}
 		case *ast.ValueSpec:
 			for _, v := range n.Values {
 				if n.Type != nil {
-					r.into(r.info.TypeOf(n.Type), v, "")
+					r.into(r.info.TypeOf(n.Type), r.value(v), "")
 				}
 			}
 		case *ast.SendStmt:
 			if c, is := r.info.TypeOf(n.Chan).Underlying().(*types.Chan); is {
-				r.into(c.Elem(), n.Value, "")
+				r.into(c.Elem(), r.value(n.Value), "")
 			}
 		case *ast.CompositeLit:
 			r.literal(n)
@@ -121,9 +124,9 @@ func (r *reads) returns(body *ast.BlockStmt, function types.Type) {
 	}
 	results := function.Underlying().(*types.Signature).Results()
 	ast.Inspect(body, func(n ast.Node) bool {
-		if ret, is := n.(*ast.ReturnStmt); is && len(ret.Results) == results.Len() {
-			for i, e := range ret.Results {
-				r.into(results.At(i).Type(), e, "")
+		if ret, is := n.(*ast.ReturnStmt); is && len(ret.Results) > 0 {
+			for i := range results.Len() {
+				r.into(results.At(i).Type(), r.each(ret.Results, results.Len(), i), "")
 			}
 		}
 		_, is := n.(*ast.FuncLit)
@@ -131,12 +134,45 @@ func (r *reads) returns(body *ast.BlockStmt, function types.Type) {
 	})
 }
 
+// value is a value and the expression of which it is one.
+type value struct {
+	t types.Type
+	e ast.Expr
+}
+
+func (r *reads) value(e ast.Expr) value { return value{r.info.TypeOf(e), e} }
+
+// each returns the i-th of n values, which may be those of one expression.
+func (r *reads) each(all []ast.Expr, n, i int) value {
+	if len(all) == n {
+		return r.value(all[i])
+	}
+	v := r.value(all[0])
+	if tuple, is := v.t.(*types.Tuple); is {
+		v.t = tuple.At(min(i, tuple.Len()-1)).Type()
+	} else if i > 0 {
+		v.t = types.Typ[types.Bool] // the second of "v, ok"
+	}
+	return v
+}
+
 // assign counts what becomes an interface, or a part of another object, which may be written
-// as a whole.
-func (r *reads) assign(left, right ast.Expr) {
+// as a whole: so may what a pointer or a slice of the program refers to.
+func (r *reads) assign(left ast.Expr, right value) {
 	r.into(r.info.TypeOf(left), right, "")
-	if x, is := base(left).(*ast.SelectorExpr); is && x.Sel.IsExported() && r.info.Selections[x] != nil {
-		r.escape(right, "")
+	to := base(left)
+	switch x := to.(type) {
+	case *ast.SelectorExpr:
+		if x.Sel.IsExported() && r.info.Selections[x] != nil {
+			r.escape(right, "")
+		}
+	case *ast.Ident:
+		if ast.Unparen(left) == to {
+			return
+		}
+		if _, is := r.info.TypeOf(x).Underlying().(*types.Map); !is {
+			r.escape(right, "")
+		}
 	}
 }
 
@@ -155,16 +191,16 @@ func (r *reads) literal(e *ast.CompositeLit) {
 			if is {
 				f = r.info.Uses[kv.Key.(*ast.Ident)].(*types.Var)
 			}
-			r.into(f.Origin().Type(), v, "")
+			r.into(f.Origin().Type(), r.value(v), "")
 			if f.Exported() {
-				r.escape(v, "")
+				r.escape(r.value(v), "")
 			}
 		case is:
 			r.compared(kv.Key, "a map")
 			fallthrough
 		default:
 			if c, is := types.Unalias(t).Underlying().(interface{ Elem() types.Type }); is {
-				r.into(c.Elem(), v, "")
+				r.into(c.Elem(), r.value(v), "")
 			}
 		}
 	}
@@ -222,7 +258,7 @@ func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 			}
 		}
 	} else if r.foreign(method) && !copies[method.Name()] {
-		r.escape(e.X, nameOf(method))
+		r.escape(r.value(e.X), nameOf(method))
 	}
 }
 
