@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -59,6 +62,11 @@ func informed[T metav1.Object](t *testing.T, config *rest.Config, gvr schema.Gro
 		panic("unreachable")
 	}
 }
+
+// tripper is a function as a RoundTripper.
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // A real server takes ";drop=" for an Accept header, refuses an object that is not whole,
 // in the words of its mark, and takes a patch of one.
@@ -114,10 +122,19 @@ func TestAServerRefusesAnObjectThatIsNotWhole(t *testing.T) {
 	_, err = dynamic.NewForConfigOrDie(config).Resource(configMaps).Namespace("default").Update(ctx, u.DeepCopy(), metav1.UpdateOptions{})
 	refused("an update of an unstructured config map", err)
 
-	// Labels that change make an object whole, and back.
-	opts := source.Options{Drop: []string{source.DropManagedFields}, Whole: func(_ kinglet.Key, labels map[string]string, _ []metav1.OwnerReference) bool {
-		return labels["mine"] == "yes"
-	}}
+	// Labels that change make an object whole, and back. The server lists metadata, and what
+	// is whole beside it.
+	opts := source.Options{Drop: []string{source.DropManagedFields}, WholeLabels: labels.SelectorFromSet(labels.Set{"mine": "yes"})}
+	var beside atomic.Int64
+	config = rest.CopyConfig(config)
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return tripper(func(r *http.Request) (*http.Response, error) {
+			if q := r.URL.Query(); q.Get("labelSelector") == "mine=yes" && q.Get("resourceVersionMatch") == "Exact" {
+				beside.Add(1)
+			}
+			return rt.RoundTrip(r)
+		})
+	})
 	partial := func(c *corev1.ConfigMap) bool { return named(c) && source.IsPartial(c) && len(c.Data) == 0 }
 	whole := func(c *corev1.ConfigMap) bool { return named(c) && !source.IsPartial(c) && len(c.Data) == 2 }
 	c := informed(t, config, configMaps, opts, partial)
@@ -125,6 +142,9 @@ func TestAServerRefusesAnObjectThatIsNotWhole(t *testing.T) {
 	_, err = client.CoreV1().ConfigMaps("default").Patch(ctx, c.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	must(t, err)
 	c = informed(t, config, configMaps, opts, whole)
+	if beside.Load() != 1 {
+		t.Errorf("%d lists of whole objects beside metadata, want 1: the first list has none to be whole", beside.Load())
+	}
 	if c.Annotations["a"] != "b" {
 		t.Errorf("annotations %v", c.Annotations)
 	}
