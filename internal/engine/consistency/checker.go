@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/proflabel"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -91,7 +92,7 @@ func New[T any](sources func() []Informer[T], config Config[T]) *Checker[T] {
 		config.Options.Limit = defaultLimit
 	}
 	if config.Equal == nil {
-		config.Equal = semanticallyEqual[T]
+		config.Equal = func(a, b T) bool { return gotype.SameContent(a, b) }
 	}
 	return &Checker[T]{sources: sources, config: config, running: make(chan struct{}, 1), sweeps: make(map[Informer[T]]sweep)}
 }

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -220,14 +219,4 @@ func metadataName[T any](obj T, known cursor) cursor {
 		return cursor{m.GetNamespace(), m.GetName()}
 	}
 	return known
-}
-
-func semanticallyEqual[T any](a, b T) (same bool) {
-	defer func() {
-		if recover() != nil {
-			// A type with fields that are not exported.
-			same = reflect.DeepEqual(a, b)
-		}
-	}()
-	return equality.Semantic.DeepEqual(a, b)
 }

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
 // maxDepth is how deep values are compared. Unstructured values have no bound of
@@ -56,8 +58,8 @@ func (d *differ) compare(live, was reflect.Value, depth int) *difference {
 		case timeType:
 			equal = at[time.Time](live).Equal(*at[time.Time](was))
 		case quantityType:
-			// A copy, for Cmp may write into its receiver.
-			q, r := *at[resource.Quantity](live), *at[resource.Quantity](was)
+			// Copies, for Cmp may write into its receiver.
+			q, r := gotype.QuantityNumber(at[resource.Quantity](live)), gotype.QuantityNumber(at[resource.Quantity](was))
 			equal = q.Cmp(r) == 0 && q.Format == r.Format
 		default:
 			return d.fields(live, was, depth)
@@ -236,7 +238,7 @@ func show(v reflect.Value) string {
 	case v.Type() == timeType:
 		return at[time.Time](v).Format(time.RFC3339Nano)
 	case v.Type() == quantityType:
-		q := *at[resource.Quantity](v) // String writes into its receiver
+		q := gotype.QuantityNumber(at[resource.Quantity](v)) // String writes into its receiver
 		return q.String()
 	case k == reflect.Slice || k == reflect.Map:
 		if v.IsNil() {

@@ -3,7 +3,9 @@ package gotype
 import (
 	"math"
 	"reflect"
+	"slices"
 	"sync"
+	"time"
 )
 
 // maxSteps bounds how many parts Identical compares. A value that leads back to
@@ -25,8 +27,8 @@ func Float64(a, b float64) bool {
 
 type comparison struct {
 	steps int
-	// visible: hidden state is not read.
-	visible bool
+	// visible: hidden state is not read. loose: nothing equals what is empty.
+	visible, loose bool
 }
 
 func (c *comparison) identical(a, b reflect.Value) bool {
@@ -46,6 +48,9 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 		x, y := a.Complex(), b.Complex()
 		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
 	case reflect.Struct:
+		if c.visible && a.Type() == timeType && a.CanInterface() {
+			return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
+		}
 		var skipped []bool
 		if c.visible {
 			skipped = skippedFields(a.Type())
@@ -62,7 +67,7 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 	case reflect.Array:
 		return a.Type().Size() == 0 || c.elements(a, b)
 	case reflect.Slice:
-		return a.IsNil() == b.IsNil() && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.elements(a, b))
+		return (c.loose || a.IsNil() == b.IsNil()) && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.elements(a, b))
 	case reflect.Pointer:
 		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && c.identical(a.Elem(), b.Elem())
 	case reflect.Interface:
@@ -85,7 +90,7 @@ func (c *comparison) elements(a, b reflect.Value) bool {
 }
 
 func (c *comparison) maps(a, b reflect.Value) bool {
-	if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
+	if a.IsNil() != b.IsNil() && !c.loose || a.Len() != b.Len() {
 		return false
 	}
 	if a.UnsafePointer() == b.UnsafePointer() {
@@ -103,11 +108,21 @@ func (c *comparison) maps(a, b reflect.Value) bool {
 // maxVisible bounds how many parts Equal compares, as maxSteps does.
 const maxVisible = 1 << 26
 
+var timeType = reflect.TypeFor[time.Time]()
+
 // Equal is Identical without the state in which methods that only read keep what they
-// have computed: the text of a Quantity, the sizes of a protobuf message, locks. It does
-// not read that state, so it may run while others read the values.
+// have computed: the text of a Quantity, and what is not exported beside exported fields,
+// such as locks and the sizes of a protobuf message. It does not read that state, so it may
+// run while others read the values. Times are equal as instants.
 func Equal(a, b any) bool {
 	c := comparison{steps: maxVisible, visible: true}
+	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+// SameContent is Equal, except that nil slices and maps equal empty ones: the encodings
+// differ in which of them they can express.
+func SameContent(a, b any) bool {
+	c := comparison{steps: maxVisible, visible: true, loose: true}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
@@ -120,8 +135,10 @@ func skippedFields(t reflect.Type) []bool {
 		return known.([]bool)
 	}
 	var fields []bool
+	// A type without exported fields is a value of its own, such as an address or a number.
+	opaque := !slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() })
 	for i := range t.NumField() {
-		if skips(t, t.Field(i)) {
+		if skips(t, t.Field(i), opaque) {
 			if fields == nil {
 				fields = make([]bool, t.NumField())
 			}
@@ -132,16 +149,12 @@ func skippedFields(t reflect.Type) []bool {
 	return fields
 }
 
-func skips(t reflect.Type, f reflect.StructField) bool {
-	switch f.Type.PkgPath() {
-	case "sync", "sync/atomic", "google.golang.org/protobuf/internal/impl":
-		return true
+func skips(t reflect.Type, f reflect.StructField, opaque bool) bool {
+	switch {
+	case t == quantity:
+		return f.Name == "s"
+	case opaque:
+		return f.Name == "_"
 	}
-	switch f.Name {
-	case "s":
-		return t == quantity
-	case "sizeCache", "XXX_sizecache":
-		return f.Type.Kind() == reflect.Int32
-	}
-	return f.Name == "_"
+	return !f.IsExported() && !f.Anonymous
 }

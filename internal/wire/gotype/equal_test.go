@@ -1,9 +1,11 @@
 package gotype
 
 import (
+	"net/netip"
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,4 +90,39 @@ func write(v reflect.Value) (n int) {
 		}
 	}
 	return n
+}
+
+func TestWhatIsVisibleIsCompared(t *testing.T) {
+	type object struct {
+		Addr   netip.Addr
+		Amount resource.Quantity
+		At     time.Time
+		List   []string
+		Map    map[string]int
+		cached string
+	}
+	now := time.Now()
+	base := object{Addr: netip.MustParseAddr("10.0.0.1"), Amount: resource.MustParse("0.5"), At: now}
+	for name, c := range map[string]struct {
+		change      func(*object)
+		equal, same bool
+	}{
+		"nothing":          {func(*object) {}, true, true},
+		"what is private":  {func(o *object) { o.cached = "x" }, true, true},
+		"another location": {func(o *object) { o.At = now.UTC() }, true, true},
+		"an empty list":    {func(o *object) { o.List = []string{} }, false, true},
+		"an empty map":     {func(o *object) { o.Map = map[string]int{} }, false, true},
+		"an address":       {func(o *object) { o.Addr = netip.MustParseAddr("10.0.0.2") }, false, false},
+		"an amount":        {func(o *object) { o.Amount = resource.MustParse("0.6") }, false, false},
+		"a big amount":     {func(o *object) { o.Amount = resource.MustParse("1e30") }, false, false},
+		"a moment":         {func(o *object) { o.At = now.Add(1) }, false, false},
+		"an element":       {func(o *object) { o.List = []string{"x"} }, false, false},
+		"an entry":         {func(o *object) { o.Map = map[string]int{"x": 1} }, false, false},
+	} {
+		other := base
+		c.change(&other)
+		if Equal(base, other) != c.equal || SameContent(base, other) != c.same {
+			t.Errorf("%s: equal %t, the same content %t", name, Equal(base, other), SameContent(base, other))
+		}
+	}
 }

@@ -2,10 +2,6 @@ package gotype
 
 import (
 	"iter"
-	"reflect"
-	"unsafe"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Nodes makes the nodes of a plan, one for each type and set of fields that are dropped
@@ -88,19 +84,4 @@ func (c *Nodes[N]) All() iter.Seq[*N] {
 			}
 		}
 	}
-}
-
-// quantityText is where a Quantity caches its text.
-var quantityText, quantityHasText = func() (uintptr, bool) {
-	f, ok := quantity.FieldByName("s")
-	return f.Offset, ok && f.Type.Kind() == reflect.String
-}()
-
-// QuantityText returns the text that a Quantity has cached. It is empty if String is yet
-// to write it.
-func QuantityText(q *resource.Quantity) string {
-	if !quantityHasText {
-		return ""
-	}
-	return *(*string)(unsafe.Add(unsafe.Pointer(q), quantityText))
 }

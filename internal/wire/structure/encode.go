@@ -174,12 +174,12 @@ func (e *encoder) quantity(q *resource.Quantity) {
 	e.string(string(q.Format))
 	// It is read without AsDec, which writes. A Quantity that is held as a big
 	// number is not shared.
-	head := (*quantityHead)(unsafe.Pointer(q))
-	if head.dec != nil {
+	head := (*gotype.QuantityHead)(unsafe.Pointer(q))
+	if head.Dec != nil {
 		e.alone++
 	}
-	e.word(uint64(head.value))
-	e.word(uint64(head.scale))
+	e.word(uint64(head.Value))
+	e.word(uint64(head.Scale))
 }
 
 func (e *encoder) slice(n *node, s *memory.Slice) {

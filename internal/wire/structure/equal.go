@@ -2,7 +2,6 @@ package structure
 
 import (
 	"reflect"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -12,13 +11,6 @@ import (
 )
 
 var quantityType = reflect.TypeFor[resource.Quantity]()
-
-// quantityHead is how a Quantity begins; Compile checks it.
-type quantityHead struct {
-	value int64
-	scale int32
-	dec   unsafe.Pointer
-}
 
 // equal reports whether two values are equal by reflect.DeepEqual and the second
 // may replace the first. It may return false for equal values.
@@ -95,43 +87,6 @@ func (n *node) equalSlices(depth int, a, b *memory.Slice) bool {
 func sameMap[V any](a, b map[string]V) bool {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
 }
-
-// knowsQuantity reports whether a Quantity has the layout of quantityHead, and a text. If
-// not, quantities are not shared.
-var knowsQuantity = sync.OnceValue(func() bool {
-	want := []struct {
-		at   uintptr
-		kind reflect.Kind
-	}{
-		{unsafe.Offsetof(quantityHead{}.value), reflect.Int64},
-		{unsafe.Offsetof(quantityHead{}.scale), reflect.Int32},
-		{unsafe.Offsetof(quantityHead{}.dec), reflect.Pointer},
-	}
-	var got []reflect.StructField
-	if text, ok := quantityType.FieldByName("s"); !ok || text.Type.Kind() != reflect.String {
-		return false
-	}
-	for i := range quantityType.NumField() {
-		f := quantityType.Field(i)
-		if f.Type.Kind() != reflect.Struct {
-			continue
-		}
-		for j := range f.Type.NumField() {
-			g := f.Type.Field(j)
-			g.Offset += f.Offset
-			got = append(got, g)
-		}
-	}
-	if len(got) != len(want) {
-		return false
-	}
-	for i, w := range want {
-		if got[i].Offset != w.at || got[i].Type.Kind() != w.kind {
-			return false
-		}
-	}
-	return true
-})
 
 func stringAt(p unsafe.Pointer) string { return *(*string)(p) }
 

@@ -142,7 +142,7 @@ func (c *compiler) mapping(n *node, t *gotype.Type) {
 	switch elem := t.Elem; {
 	case elem.Kind == reflect.String:
 		n.op = opMapStrings
-	case elem.Go == quantityType && knowsQuantity():
+	case elem.Go == quantityType && gotype.KnowsQuantity():
 		n.op = opMapQuantities
 	case elem.Kind == reflect.Interface && elem.Go.NumMethod() == 0:
 		n.op = opMapAny
@@ -155,7 +155,7 @@ func (c *compiler) structure(n *node, t *gotype.Type) {
 	case t.Go == reflect.TypeFor[time.Time]():
 		n.op = opTime
 		return
-	case t.Go == quantityType && knowsQuantity():
+	case t.Go == quantityType && gotype.KnowsQuantity():
 		n.op = opQuantity
 		return
 	case slices.ContainsFunc(t.Fields, func(f gotype.Field) bool { return !f.Exported }):
