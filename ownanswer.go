@@ -104,14 +104,14 @@ func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav
 // wroteOne records the answer to a create, an update, a patch or an apply.
 func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
 	if !w.scale && !w.otherVersion {
-		err := i.wrote(source.Answer{Body: body, GroupVersion: w.resource.GroupVersion()}, w.key, w.sent)
+		err := i.wrote(source.Answer{Body: body, Resource: w.resource}, w.key, w.sent)
 		if _, otherKind := errtype.As[*source.KindError](err); !otherKind && !errors.Is(err, source.ErrNoAnswers) {
 			return err
 		}
 	}
 	if objects := source.AnswerMetadata(body); len(objects) == 1 {
 		m := &objects[0]
-		return i.wrote(source.Answer{Metadata: m, NoLabels: w.scale}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
+		return i.wrote(source.Answer{Metadata: m, Resource: w.resource, NoLabels: w.scale}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
 	}
 	return nil // it is no object
 }
@@ -144,8 +144,15 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	var errs []error
 	if objects := source.AnswerMetadata(body); objects != nil {
 		for n := range objects {
-			if m := &objects[n]; m.DeletionTimestamp == nil {
+			m := &objects[n]
+			if m.DeletionTimestamp == nil {
 				errs = append(errs, i.deletedOf(m, w.sent))
+				continue
+			}
+			// Somebody else has marked it, and reads may not show that yet.
+			err := i.wrote(source.Answer{Metadata: m, Resource: w.resource}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
+			if !errors.Is(err, ErrNotCovered) {
+				errs = append(errs, err)
 			}
 		}
 		return errors.Join(errs...)
@@ -163,7 +170,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		if m.DeletionTimestamp != nil {
 			key := Key{Namespace: m.Namespace, Name: m.Name}
 			if obj, shown := before.Get(key); shown && !deleting(obj) {
-				errs = append(errs, i.wrote(source.Answer{Metadata: m}, key, w.sent))
+				errs = append(errs, i.wrote(source.Answer{Metadata: m, Resource: w.resource}, key, w.sent))
 			}
 		}
 	}

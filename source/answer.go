@@ -40,9 +40,19 @@ type Answer struct {
 	Metadata *metav1.ObjectMeta
 	NoLabels bool
 	// Body is read if both are nil: one object in JSON or protobuf. It is of
-	// the group and version of the request.
-	Body         []byte
-	GroupVersion schema.GroupVersion
+	// the group and version of Resource.
+	Body []byte
+	// Resource is the request's; empty if that is not known.
+	Resource schema.GroupVersionResource
+}
+
+// ofNamespace reports whether an answer may be a namespace. own is the source's resource.
+func (a *Answer) ofNamespace(own schema.GroupVersionResource) bool {
+	r := a.Resource
+	if r.Resource == "" {
+		r = own
+	}
+	return r.Resource == "" || r.Group == corev1.GroupName && r.Resource == "namespaces"
 }
 
 // Coverage says whether an object is in a collection.
@@ -91,14 +101,15 @@ func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
 
 // ReadAnswer implements AnswerReader.
 func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
+	namespace := a.ofNamespace(s.gvr())
 	if a.Object == nil && a.Metadata != nil {
-		return unreadWrite[T](&a, &s.opts, Covered)
+		return unreadWrite[T](&a, namespace, &s.opts, Covered)
 	}
 	item, err := s.dec.codec.answer(a)
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, &s.opts, Covered)
+	return written(item, namespace, &s.opts, Covered)
 }
 
 // ReadAnswer implements AnswerReader. It never returns Covered unless Options.Narrows is set: the closures may narrow
@@ -108,8 +119,10 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if s.opts.Narrows != nil {
 		most = Covered
 	}
+	_, requested := s.interception.known()
+	namespace := a.ofNamespace(requested)
 	if a.Object == nil && a.Metadata != nil {
-		return unreadWrite[T](&a, opts, most)
+		return unreadWrite[T](&a, namespace, opts, most)
 	}
 	var item Item[T]
 	var err error
@@ -120,14 +133,14 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 		}
 	} else {
 		var codec *codec[T]
-		if codec, err = newCodec[T](a.GroupVersion, &s.opts); err == nil {
+		if codec, err = newCodec[T](a.Resource.GroupVersion(), &s.opts); err == nil {
 			item, err = codec.answer(a)
 		}
 	}
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, opts, most)
+	return written(item, namespace, opts, most)
 }
 
 // ReadObject implements AnswerReader for a source that has objects and no
@@ -142,7 +155,7 @@ func ReadObject[T any](a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(ItemOf(obj), &Options{}, Covered)
+	return written(ItemOf(obj), true, &Options{}, Covered)
 }
 
 // ReadAnswer implements AnswerReader. The object in the answer is a W.
@@ -225,8 +238,8 @@ func (c *codec[T]) answer(a Answer) (it Item[T], err error) {
 }
 
 // written adds the coverage of an item, and whether it is gone. most is the
-// coverage of an object that the options select.
-func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], error) {
+// coverage of an object that the options select. namespace: it may be one.
+func written[T any](item Item[T], namespace bool, opts *Options, most Coverage) (Written[T], error) {
 	w := Written[T]{Item: item}
 	if item.Err != nil {
 		return w, item.Err
@@ -235,7 +248,7 @@ func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], err
 	if err != nil {
 		return w, err
 	}
-	w.Gone = objectmeta.Gone(item.Object, m)
+	w.Gone = objectmeta.Gone(item.Object, m, namespace)
 	if w.Coverage, err = opts.covers(m, item.Object, most); err == nil && item.Key == (store.Key{}) {
 		err = &NamelessError{item.Object}
 	}
@@ -247,12 +260,11 @@ func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], err
 }
 
 // unreadWrite returns the write of an object of which only the metadata is known.
-func unreadWrite[T any](a *Answer, opts *Options, most Coverage) (w Written[T], err error) {
+func unreadWrite[T any](a *Answer, namespace bool, opts *Options, most Coverage) (w Written[T], err error) {
 	m := a.Metadata
 	w.Key, w.UID, w.ResourceVersion = store.Key{Namespace: m.Namespace, Name: m.Name}, m.UID, m.ResourceVersion
 	w.Unread = true
-	// For cluster-scoped objects, metadata does not tell.
-	w.Gone = m.Namespace != "" && objectmeta.Gone(m, m)
+	w.Gone = objectmeta.Gone(m, m, namespace)
 	if w.Coverage, err = opts.covers(m, nil, most); a.NoLabels {
 		w.Coverage = CoverageUnknown
 	}

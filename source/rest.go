@@ -152,10 +152,12 @@ type restSource[T any] struct {
 func (s *restSource[T]) Traits() Traits {
 	return Traits{
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: s.dec.codec.sharing,
-		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
+		Resource:   s.gvr(),
 		ExactLists: true, NoWatchList: s.lister.labels != nil, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
 	}
 }
+
+func (s *restSource[T]) gvr() schema.GroupVersionResource { return s.gv.WithResource(s.resource) }
 
 // String implements Source.
 func (s *restSource[T]) String() string { return s.name }

@@ -93,7 +93,7 @@ func TestAFieldThatIsLeftOutIsNotKnownOfAWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, err := written(it, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
+		if w, err := written(it, false, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
 			t.Errorf("keep %s: %+v, %v", keep, w, err)
 		}
 	}

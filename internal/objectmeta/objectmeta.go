@@ -90,15 +90,18 @@ func Selected(m metav1.Object, byLabels labels.Selector, byFields fields.Selecto
 // Gone reports whether obj, whose metadata m is, is the answer to a write that removed
 // it. The server removes an object that is being deleted with its last finalizer, and
 // answers with its last state; while it waits for a graceful end the object has a grace
-// period. For cluster-scoped objects, metadata alone does not determine this.
-func Gone(obj any, m metav1.Object) bool {
+// period. namespace: it may be a Namespace, which has finalizers in its spec, too, so that
+// its metadata alone does not determine this.
+func Gone(obj any, m metav1.Object, namespace bool) bool {
 	if m.GetDeletionTimestamp() == nil || len(m.GetFinalizers()) > 0 {
 		return false
 	}
 	if grace := m.GetDeletionGracePeriodSeconds(); grace != nil && *grace > 0 {
 		return false
 	}
-	// A namespace has finalizers in its spec, too, which its metadata does not show.
+	if !namespace || m.GetNamespace() != "" {
+		return true
+	}
 	switch o := obj.(type) {
 	case *corev1.Namespace:
 		return len(o.Spec.Finalizers) == 0 && !IsPartial(m)
@@ -107,11 +110,11 @@ func Gone(obj any, m metav1.Object) bool {
 			left, _, _ := unstructured.NestedSlice(o.Object, "spec", "finalizers")
 			return len(left) == 0 && !IsPartial(m)
 		}
-	case *metav1.PartialObjectMetadata:
-		return m.GetNamespace() != ""
+	case *metav1.PartialObjectMetadata, *metav1.ObjectMeta:
+		return false
 	default:
 		// A program's own type for namespaces may lack their spec.
-		return m.GetNamespace() != "" || reflect.Indirect(reflect.ValueOf(obj)).Type().Name() != "Namespace"
+		return reflect.Indirect(reflect.ValueOf(obj)).Type().Name() != "Namespace"
 	}
 	return true
 }

@@ -104,8 +104,12 @@ func TestGoneIsWhatTheLastFinalizerLeft(t *testing.T) {
 		"metadata":                    {&metav1.PartialObjectMetadata{ObjectMeta: deleted}, true},
 		"metadata without namespace":  {&metav1.PartialObjectMetadata{ObjectMeta: clusterScoped}, false},
 	} {
-		if got := Gone(tc.obj, tc.obj); got != tc.gone {
+		if got := Gone(tc.obj, tc.obj, true); got != tc.gone {
 			t.Errorf("%s: %v", name, got)
+		}
+		lives := tc.obj.GetDeletionTimestamp() == nil || len(tc.obj.GetFinalizers()) > 0 || tc.obj.GetDeletionGracePeriodSeconds() == &grace
+		if got := Gone(tc.obj, tc.obj, false); got == lives {
+			t.Errorf("%s, of another resource than namespaces: %v", name, got)
 		}
 	}
 }

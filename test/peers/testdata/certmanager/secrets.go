@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	kubeinformers "k8s.io/client-go/informers"
 	certificatesv1 "k8s.io/client-go/informers/certificates/v1"
@@ -81,12 +82,21 @@ func (s onDemandSecrets) Informer() Informer   { return s }
 func (s onDemandSecrets) Lister() SecretLister { return s }
 func (s onDemandSecrets) HasSynced() bool      { return s.secrets.HasSynced() }
 
+// told is what handlers are told of: metadata of a Secret that is not whole, which most of
+// them ignore.
+func told(secret *corev1.Secret) metav1.Object {
+	if source.IsPartial(secret) {
+		return &metav1.PartialObjectMetadata{ObjectMeta: secret.ObjectMeta}
+	}
+	return secret
+}
+
 func (s onDemandSecrets) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	_, err := s.secrets.AddHandler(kinglet.HandlerFuncs[*corev1.Secret]{
-		OnAdd:    func(_ context.Context, secret *corev1.Secret, initial bool) { handler.OnAdd(secret, initial) },
-		OnUpdate: func(_ context.Context, old, secret *corev1.Secret) { handler.OnUpdate(old, secret) },
+		OnAdd:    func(_ context.Context, secret *corev1.Secret, initial bool) { handler.OnAdd(told(secret), initial) },
+		OnUpdate: func(_ context.Context, old, secret *corev1.Secret) { handler.OnUpdate(told(old), told(secret)) },
 		OnDelete: func(_ context.Context, deleted kinglet.DeletedObject[*corev1.Secret]) {
-			handler.OnDelete(deleted.Object)
+			handler.OnDelete(told(deleted.Object))
 		},
 	}, kinglet.HandlerOptions{})
 	return nil, err // as the informer that this replaces

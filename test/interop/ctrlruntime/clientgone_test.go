@@ -1,0 +1,119 @@
+package ctrlruntime
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+)
+
+// clusterScoped is object for a node.
+func clusterScoped(form string) client.Object {
+	if form == "typed" {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	}
+	obj := object(form, "", "a")
+	obj.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+	return obj
+}
+
+// The answer to a write that removes the last finalizer has the version from before it, of
+// objects with a namespace and without.
+func TestWhatAClientFreedOfItsLastFinalizerIsGone(t *testing.T) {
+	for scope, of := range map[string]func(form string) client.Object{
+		"namespaced":     func(form string) client.Object { return object(form, "ns", "a") },
+		"cluster-scoped": clusterScoped,
+	} {
+		for n := range 3 * 3 * 3 * 2 {
+			first, writes, reads, alone := allForms[n%3], allForms[n/3%3], allForms[n/9%3], n/27 == 1
+			t.Run(fmt.Sprintf("%s, informer %s, written %s, read %s, deleted by others %t", scope, first, writes, reads, alone), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					created := of("typed")
+					created.SetFinalizers([]string{"a/b"})
+					_, err := w.storage.Create(created)
+					ok(t, err)
+					client, end := w.withClient(ctrlruntime.Options{}, cache.Options{})
+					defer end()
+					w.server.Release()
+					for _, form := range []string{first, reads} {
+						_, err := client.cache.GetInformer(t.Context(), of(form))
+						ok(t, err)
+					}
+					synctest.Wait()
+					if alone {
+						_, err := w.storage.Delete(corev1.Resource(map[string]string{"namespaced": "configmaps", "cluster-scoped": "nodes"}[scope]), types.NamespacedName{Namespace: created.GetNamespace(), Name: "a"}, nil)
+						ok(t, err)
+						synctest.Wait()
+					}
+					w.server.Hold()
+					if !alone {
+						ok(t, client.Delete(t.Context(), of(writes)))
+					}
+					ok(t, client.Patch(t.Context(), of(writes), rawPatch(`{"metadata":{"finalizers":null}}`)))
+					client.behindBy(time.Second)
+					out := of(reads)
+					if err := client.Get(t.Context(), keyed(created.GetNamespace(), "a"), out); !apierrors.IsNotFound(err) {
+						t.Errorf("it has version %s and finalizers %v, %v", out.GetResourceVersion(), out.GetFinalizers(), err)
+					}
+					testbubble.Pass(time.Second)
+				})
+			})
+		}
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rawPatch(patch string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(patch))
+}
+
+// An object that others have marked for deletion shows that after the client has deleted it,
+// alone or with its collection.
+func TestWhatAClientDeletesIsShownAsDeletedWhoeverMarkedIt(t *testing.T) {
+	for name, write := range map[string]func(w *writer) error{
+		"alone": func(w *writer) error { return w.Delete(w.t.Context(), object("typed", "ns", "a")) },
+		"with all others": func(w *writer) error {
+			return w.DeleteAllOf(w.t.Context(), &corev1.ConfigMap{}, client.InNamespace("ns"))
+		},
+	} {
+		for _, form := range allForms {
+			t.Run(name+", "+form, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					created := object("typed", "ns", "a")
+					created.SetFinalizers([]string{"a/b"})
+					_, err := w.storage.Create(created)
+					ok(t, err)
+					client, end := w.withClient(ctrlruntime.Options{}, cache.Options{}, form)
+					defer end()
+					_, err = w.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: "a"}, nil)
+					ok(t, err)
+					ok(t, write(client))
+					client.behindBy(time.Second)
+					out := object(form, "", "")
+					if err := client.Get(t.Context(), keyed("ns", "a"), out); err != nil || out.GetDeletionTimestamp() == nil {
+						t.Errorf("%v, deleted at %v", err, out.GetDeletionTimestamp())
+					}
+					testbubble.Pass(time.Second)
+				})
+			})
+		}
+	}
+}
