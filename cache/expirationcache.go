@@ -57,13 +57,7 @@ func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, c clock.Clock,
 	}
 }
 
-func (c *ExpirationCache) key(obj any) (string, error) {
-	key, err := c.keyFunc(obj)
-	if err != nil {
-		return "", KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
-}
+func (c *ExpirationCache) key(obj any) (string, error) { return keyOf(c.keyFunc, obj) }
 
 // Add stores an object and restarts its time.
 func (c *ExpirationCache) Add(obj any) error {

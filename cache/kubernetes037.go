@@ -43,17 +43,13 @@ type MutationCacheOptions = kc.MutationCacheOptions
 // TypedIndexersToIndexers converts index functions of one type to index
 // functions of any type. They panic for an object of another type.
 func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
-	untyped := make(Indexers, len(indexers))
-	for name, fn := range indexers {
-		untyped[name] = TypedIndexerFuncToIndexerFunc(fn)
-	}
-	return untyped
+	return kc.TypedIndexersToIndexers(indexers)
 }
 
 // TypedIndexerFuncToIndexerFunc converts an index function of one type to one
 // of any type. It panics for an object of another type.
 func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
-	return func(obj any) ([]string, error) { return indexer(obj.(T)) }
+	return kc.TypedIndexerFuncToIndexerFunc(indexer)
 }
 
 // NewTypedSharedIndexInformer gives an informer's methods typed variants. The
