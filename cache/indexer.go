@@ -41,11 +41,8 @@ func NewStore(keyFunc KeyFunc, opts ...StoreOption) Store {
 // Objects must not be modified once stored. A modified one is still found
 // under the key and the index values that it was stored with.
 func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer {
-	var c storeConfig
-	for _, opt := range opts {
-		opt(&c)
-	}
-	return &indexer{table: newTable(indexers, c.gauge()), keys: keyingBy(keyFunc), transform: c.transform}
+	c := newStoreConfig(opts)
+	return &indexer{table: newTable(indexers, c.version), keys: keyingBy(keyFunc), transform: c.transform}
 }
 
 // Add stores an object and replaces any that has its key.
@@ -163,11 +160,7 @@ var _ ThreadSafeStoreWithTransaction = (*threadSafeStore)(nil)
 // NewIndexer for its guarantees. indices is ignored, since the contents of an
 // index follow from its objects, and there are none yet.
 func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeStoreOption) ThreadSafeStore {
-	var c storeConfig
-	for _, opt := range opts {
-		opt(&c)
-	}
-	return &threadSafeStore{newTable(indexers, c.gauge())}
+	return &threadSafeStore{newTable(indexers, newStoreConfig(opts).version)}
 }
 
 // The store of a threadSafeStore has no key function, so no write is refused.
@@ -214,9 +207,14 @@ func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 // storeConfig is what options say about a store.
 type storeConfig struct {
 	transform TransformFunc
-	measured  bool
-	name      InformerNameAndResource
-	metrics   InformerMetricsProvider
+	version   GaugeMetric // of the resource version; may be nil
+}
+
+func newStoreConfig(opts []func(*storeConfig)) (c storeConfig) {
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c
 }
 
 // StoreOption is an option of NewStore and NewIndexer.
@@ -237,7 +235,7 @@ func WithTransformer(transformer TransformFunc) StoreOption {
 // that name, through the given provider or, if it is nil, the one of
 // SetInformerMetricsProvider. A name that is not reserved has no metrics.
 func WithStoreMetrics(identifier InformerNameAndResource, metrics InformerMetricsProvider) StoreOption {
-	return func(c *storeConfig) { c.measured, c.name, c.metrics = true, identifier, metrics }
+	return func(c *storeConfig) { c.version = versionMetric(identifier, metrics) }
 }
 
 // WithThreadSafeStoreMetrics is WithStoreMetrics for a ThreadSafeStore.
@@ -245,14 +243,10 @@ func WithThreadSafeStoreMetrics(identifier InformerNameAndResource, metricsProvi
 	return WithStoreMetrics(identifier, metricsProvider)
 }
 
-// gauge returns the metric for the resource version, or nil.
-func (c *storeConfig) gauge() GaugeMetric {
-	if !c.measured || !c.name.Reserved() {
-		return nil
+// versionMetric returns the metric of a store's resource version, or nil: see providerFor.
+func versionMetric(id InformerNameAndResource, own InformerMetricsProvider) GaugeMetric {
+	if p := providerFor(id, own); p != nil {
+		return p.NewStoreResourceVersionMetric(id)
 	}
-	provider := c.metrics
-	if provider == nil {
-		provider = informerMetricsProvider()
-	}
-	return provider.NewStoreResourceVersionMetric(c.name)
+	return nil
 }

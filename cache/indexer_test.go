@@ -331,7 +331,7 @@ func TestAnIndexerOverAnInformersStoreWritesThroughIt(t *testing.T) {
 
 // gaugeProvider gives out one gauge.
 type gaugeProvider struct {
-	noInformerMetrics
+	InformerMetricsProvider
 	value float64
 }
 

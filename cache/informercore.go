@@ -121,8 +121,7 @@ func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOpti
 	// It tells those of its own writes that reads show by other indexes now.
 	e.indexer.indexes = e.informer
 	e.indexer.scopes = e.scopeIDs
-	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
-	e.indexer.version = measured.gauge()
+	e.indexer.version = versionMetric(opts.identifier, opts.metrics)
 	return e
 }
 

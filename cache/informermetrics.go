@@ -30,14 +30,17 @@ func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
 	})
 }
 
-// informerMetricsProvider returns the process-wide provider, or one that does
-// nothing.
-func informerMetricsProvider() InformerMetricsProvider {
+// providerFor returns the provider of metrics under a name: own or, if it is nil, the
+// process-wide one; nil if there is none, or the name is not reserved.
+func providerFor(id InformerNameAndResource, own InformerMetricsProvider) InformerMetricsProvider {
+	switch {
+	case !id.Reserved():
+		return nil
+	case own != nil:
+		return own
+	}
 	informerMetrics.mu.RLock()
 	defer informerMetrics.mu.RUnlock()
-	if informerMetrics.provider == nil {
-		return noInformerMetrics{}
-	}
 	return informerMetrics.provider
 }
 
@@ -71,41 +74,13 @@ func (m queueMetrics) observe(began time.Time) {
 	}
 }
 
-// newQueueMetrics asks provider, or the process-wide one if it is nil, for the
-// metrics of a queue. A queue whose name is not reserved has none.
-func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvider) queueMetrics {
-	if !id.Reserved() {
+// newQueueMetrics returns the metrics of a queue: see providerFor.
+func newQueueMetrics(id InformerNameAndResource, own InformerMetricsProvider) queueMetrics {
+	p := providerFor(id, own)
+	if p == nil {
 		return queueMetrics{}
 	}
-	if provider == nil {
-		provider = informerMetricsProvider()
-	}
-	return queueMetrics{
-		queued:  provider.NewQueuedItemMetric(id),
-		latency: provider.NewProcessingLatencyMetric(id),
-	}
-}
-
-// noopMetric implements every metric and does nothing.
-type noopMetric struct{}
-
-func (noopMetric) Inc()            {}
-func (noopMetric) Set(float64)     {}
-func (noopMetric) Observe(float64) {}
-
-// noInformerMetrics provides noopMetric.
-type noInformerMetrics struct{}
-
-func (noInformerMetrics) NewQueuedItemMetric(InformerNameAndResource) GaugeMetric {
-	return noopMetric{}
-}
-
-func (noInformerMetrics) NewProcessingLatencyMetric(InformerNameAndResource) HistogramMetric {
-	return noopMetric{}
-}
-
-func (noInformerMetrics) NewStoreResourceVersionMetric(InformerNameAndResource) GaugeMetric {
-	return noopMetric{}
+	return queueMetrics{queued: p.NewQueuedItemMetric(id), latency: p.NewProcessingLatencyMetric(id)}
 }
 
 // meter reports what an informer does in metrics. There is no queue between
