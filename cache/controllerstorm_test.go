@@ -198,12 +198,7 @@ func storm(t *testing.T, seed uint64, queue func(known Store) Queue) {
 			return nil
 		},
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.RunWithContext(ctx)
-	}()
+	stop := start(c.RunWithContext)
 	for range 1500 {
 		s.change()
 		if s.version%10 == 0 {
@@ -220,8 +215,7 @@ func storm(t *testing.T, seed uint64, queue func(known Store) Queue) {
 	if got, want := states(known.List()), s.states(); !slices.Equal(got, want) {
 		t.Errorf("known are\n%v, the server has\n%v", got, want)
 	}
-	cancel()
-	<-done
+	stop()
 }
 
 func (s *weather) states() []string {

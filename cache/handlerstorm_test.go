@@ -2,7 +2,6 @@ package cache
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -37,17 +36,13 @@ func handlerStorm(t *testing.T) {
 	src := server(t, testPod("a", "n1"))
 	inf := NewSharedInformer(src, &corev1.Pod{}, 0)
 	before := &counter{}
-	r, err := inf.AddEventHandler(before)
-	added(t, r, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker(), r.HasSyncedChecker()) {
+	r := handle(t, inf, before)
+	stop := start(inf.RunWithContext)
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker(), r.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	after := &counter{}
-	r, err = inf.AddEventHandler(after)
-	added(t, r, err)
+	handle(t, inf, after)
 	synctest.Wait()
 	goroutines := delivering()
 
@@ -80,12 +75,11 @@ func handlerStorm(t *testing.T) {
 	}
 	work.Wait()
 	last := make(chan struct{})
-	end, err := inf.AddEventHandler(ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+	handle(t, inf, ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		if obj.(*corev1.Pod).Name == "end" {
 			close(last)
 		}
 	}})
-	added(t, end, err)
 	src.Add(testPod("end", "n1"))
 	<-last
 	// In a bubble that is at rest, a goroutine that is over has gone.
@@ -93,8 +87,7 @@ func handlerStorm(t *testing.T) {
 	if left := delivering(); left != goroutines+1 || goroutines == 0 {
 		t.Errorf("%d goroutines, %d before the storm and the last handler", left, goroutines)
 	}
-	cancel()
-	<-ended
+	stop()
 	for name, c := range map[string]*counter{"before": before, "after": after} {
 		adds, updates, deletes := c.adds.Load(), c.updates.Load(), c.deletes.Load()
 		// What the end of the informer left in a queue is the last change.

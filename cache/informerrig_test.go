@@ -90,24 +90,32 @@ func (d *diary) expect(t *testing.T, want ...string) {
 	d.lines = nil
 }
 
-// runInformer runs an informer or controller until the returned function is
-// called, which waits for its end.
-func runInformer(inf interface{ RunWithContext(context.Context) }) (stop func()) {
+// start calls run, and returns a function that ends its context and waits for its return.
+func start(run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		inf.RunWithContext(ctx)
+		run(ctx)
 	}()
-	synctest.Wait()
 	return func() {
 		cancel()
 		<-ended
 	}
 }
 
-func added(t *testing.T, r ResourceEventHandlerRegistration, err error) ResourceEventHandlerRegistration {
+// runInformer runs an informer or controller until the returned function is
+// called, which waits for its end.
+func runInformer(inf interface{ RunWithContext(context.Context) }) (stop func()) {
+	stop = start(inf.RunWithContext)
+	synctest.Wait()
+	return stop
+}
+
+// handle adds a handler.
+func handle(t *testing.T, inf SharedInformer, h ResourceEventHandler) ResourceEventHandlerRegistration {
 	t.Helper()
+	r, err := inf.AddEventHandler(h)
 	if err != nil {
 		t.Fatal(err)
 	}

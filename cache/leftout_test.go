@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,11 +82,8 @@ func podsOnceSynced(t *testing.T, scope ScopedListerWatcher) (pods []*corev1.Pod
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	defer start(inf.RunWithContext)()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	for _, obj := range inf.GetStore().List() {

@@ -112,11 +112,8 @@ func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, ve
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, example, 0, Indexers{})
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	defer start(func(ctx context.Context) { inf.RunWithContext(klog.NewContext(ctx, logger)) })()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	return inf.(Observable).Status()

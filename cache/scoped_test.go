@@ -46,8 +46,7 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		reg := added(t, r, err)
+		reg := handle(t, inf, d)
 		stop := runInformer(inf)
 		d.expect(t, "first x@n3", "first y@n2")
 		if !inf.HasSynced() || !reg.HasSynced() {
@@ -95,8 +94,7 @@ func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		added(t, r, err)
+		handle(t, inf, d)
 		stop := runInformer(inf)
 		defer stop()
 		d.expect(t, "first x@n2")

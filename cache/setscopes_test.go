@@ -22,8 +22,7 @@ func TestSetScopesChangesTheSourcesOfOneInformer(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		added(t, r, err)
+		handle(t, inf, d)
 		// Before it runs, too.
 		if err := inf.SetScopes(scopedOf("a", a, nil)); err != nil {
 			t.Fatal(err)

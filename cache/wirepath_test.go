@@ -72,11 +72,8 @@ var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
 func synced(t *testing.T, lw ListerWatcher) kinglet.Status {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	defer start(inf.RunWithContext)()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	for _, name := range []string{"a", "b"} {
@@ -199,13 +196,10 @@ func TestAListWatchFromAClientIsAskedInTheEncodingsThatTheClientNames(t *testing
 		if err := inf.SetWatchErrorHandler(func(*Reflector, error) {}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); inf.RunWithContext(ctx) }()
+		stop := start(inf.RunWithContext)
 		if got := <-asked; got != tc.want {
 			t.Errorf("a client that names %q was asked for %q", tc.named, got)
 		}
-		cancel()
-		<-ended
+		stop()
 	}
 }
