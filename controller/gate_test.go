@@ -46,10 +46,7 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 					src.FailWatches(-1, errors.New("unreachable"))
 				}
 				r := &runs{}
-				c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-					r.note(k)
-					return controller.Result{}, nil
-				}, controller.Options[kinglet.Key]{})
+				c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
 					if test.exit {
 						runtime.Goexit()
@@ -75,9 +72,7 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 					t.Errorf("the gate says %q", gate)
 				}
 				cancel()
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}
@@ -87,10 +82,7 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, inf := informerOf(t, newPod("a"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 		registration, err := controller.Watch(c, inf, controller.Self)
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +98,7 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 		if got := r.list(); len(got) != 1 {
 			t.Errorf("ran %v", got)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -116,10 +106,7 @@ func TestAFunctionThatReturnsNoSequenceMapsToNoKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, inf := informerOf(t, newPod("a"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{OnError: r.report})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{OnError: r.report})
 		if _, err := controller.Watch(c, inf, func(controller.Change[pod]) iter.Seq[kinglet.Key] { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +115,7 @@ func TestAFunctionThatReturnsNoSequenceMapsToNoKeys(t *testing.T) {
 		if got, errs := r.list(), r.errors(); len(got) != 0 || len(errs) != 0 {
 			t.Errorf("ran %v, reported %v", got, errs)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -219,9 +204,7 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 			if !run && (lines != 1 || !strings.Contains(logged(), "nobody runs") || !strings.Contains(logged(), "informers=pods") || !strings.Contains(logged(), "controller=site")) || run && lines > 0 {
 				t.Errorf("run %v, logged:\n%s", run, logged())
 			}
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			stop()
 		})
 	}
 }
