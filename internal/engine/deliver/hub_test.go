@@ -75,9 +75,7 @@ func TestSyncedMeansThatTheHandlerHasReturnedFromEveryInitialObject(t *testing.T
 					t.Errorf("HasSynced %v, delivered through %q, %d in flight", r.HasSynced(), r.DeliveredThrough(), r.InFlight())
 				}
 				stop()
-				if err := l.settled(); err != nil {
-					t.Error(err)
-				}
+				l.expectSettled(t)
 				if l.count(store.Initial) != 25 || len(l.heard) != 25 {
 					t.Errorf("heard %d changes, %d of them initial; want 25", len(l.heard), l.count(store.Initial))
 				}
@@ -116,9 +114,7 @@ func TestAHandlerAddedWhileSyncedButNotRunningSyncsOnceTheHubRuns(t *testing.T) 
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -144,9 +140,7 @@ func TestChangesDuringTheReplayAreFoldedIntoIt(t *testing.T) {
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 		var got []string
 		for _, c := range l.heard {
 			got = append(got, c.Type.String()+" "+c.Key.Name+" "+c.Reason.String())
@@ -181,9 +175,7 @@ func TestEveryVersionIsDeliveredDuringTheReplayToo(t *testing.T) {
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 		if len(l.heard) != 2+5 {
 			t.Errorf("heard %d changes, want 7", len(l.heard))
 		}
@@ -227,9 +219,7 @@ func TestAListIsDeliveredThroughOnlyOnceAllOfItIs(t *testing.T) {
 			t.Errorf("delivered through %q after a bookmark", got)
 		}
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -261,9 +251,7 @@ func TestOneStalledHandlerDelaysNobody(t *testing.T) {
 		}
 		stop()
 		for _, l := range []*listener{lively, late} {
-			if err := l.settled(); err != nil {
-				t.Error(err)
-			}
+			l.expectSettled(t)
 		}
 		if err := stalled.problems(); err != nil {
 			t.Error(err)

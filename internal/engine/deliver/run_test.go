@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-func TestAddFailsOnceTheHubHasStopped(t *testing.T) {
+func TestAHubRunsOnceAndRefusesHandlersAfterwards(t *testing.T) {
 	w := newWorld(t, Options[*object]{})
+	if err := w.hub.Wait(); !errors.Is(err, ErrNotStarted) {
+		t.Errorf("Wait before Start: %v", err)
+	}
 	running(t, w)()
 	if _, err := w.hub.Add(newListener(w, HandlerOptions{}).handle, HandlerOptions{Name: "late"}); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "late") {
 		t.Errorf("Add after the end: %v", err)
@@ -20,12 +23,6 @@ func TestAddFailsOnceTheHubHasStopped(t *testing.T) {
 	}
 	w.putAll(3)
 	w.hub.Synced()
-}
-
-func TestWaitBeforeStartIsRefused(t *testing.T) {
-	if err := newWorld(t, Options[*object]{}).hub.Wait(); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("Wait: %v", err)
-	}
 }
 
 func TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt(t *testing.T) {

@@ -86,24 +86,6 @@ func TestTheKeyOfAStatusIsThatOfTheObjectTheHandlerIsInDuringAResync(t *testing.
 	})
 }
 
-func TestPanicsAreCountedAndTheirChangesWithThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Options[*object]{})
-		w.putAll(3)
-		w.hub.Synced()
-		r, err := w.hub.Add(func(context.Context, changes) { panic("no") }, HandlerOptions{MaxBatch: 1, RecoverPanics: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := running(t, w)
-		<-r.Synced()
-		if s := r.Status(); s.Panics != 3 || s.Calls.Count() != 3 || s.Changes[store.Initial] != 3 {
-			t.Errorf("%+v", s)
-		}
-		stop()
-	})
-}
-
 func TestStatusesAreThoseOfTheHandlersInTheOrderOfTheirRegistration(t *testing.T) {
 	w := newWorld(t, Options[*object]{})
 	if s := w.hub.Statuses(); len(s) != 0 {
