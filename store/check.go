@@ -35,7 +35,7 @@ func (v *Snapshot[T]) Check() error {
 	for i := range v.indexes {
 		v.checkIndex(&f, &v.indexes[i], seen)
 	}
-	if !slices.IsSortedFunc(v.versions, func(a, b scopeVersion) int { return Key{Name: a.id}.Compare(Key{Name: b.id}) }) {
+	if !slices.IsSortedFunc(v.versions, func(a, b scopeVersion) int { return strings.Compare(a.id, b.id) }) {
 		f.add("scopes are not in order")
 	}
 	return errors.Join(f.errs...)

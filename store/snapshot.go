@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -181,15 +182,7 @@ func (v *Snapshot[T]) appendValue(root *valueNode, value string, list []T) []T {
 
 // indexNo returns which index has the name.
 func (v *Snapshot[T]) indexNo(name string) (int, bool) {
-	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int {
-		switch {
-		case r.name < name:
-			return -1
-		case r.name > name:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int { return strings.Compare(r.name, name) })
 }
 
 // index returns the root of a named index.
@@ -323,13 +316,5 @@ func (v *Snapshot[T]) ResourceVersion(scope string) string {
 }
 
 func (v *Snapshot[T]) versionNo(scope string) (int, bool) {
-	return slices.BinarySearchFunc(v.versions, scope, func(s scopeVersion, id string) int {
-		switch {
-		case s.id < id:
-			return -1
-		case s.id > id:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(v.versions, scope, func(s scopeVersion, id string) int { return strings.Compare(s.id, id) })
 }

@@ -51,19 +51,13 @@ func (v *Snapshot[T]) SpanKeys(s Span) iter.Seq[Key] {
 // name starts with p.Name; over all objects if both Namespace and Name are empty.
 // It visits only these.
 func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		s := PrefixSpan(p)
-		v.spanSlots(&s, func(slots []uint32) bool { return v.visit(slots, yield) })
-	}
+	return v.Span(PrefixSpan(p))
 }
 
 // KeysFrom iterates over the keys that are not less than k, in order. It begins
 // with a search of the tree, and visits nothing before k.
 func (v *Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
-	return func(yield func(Key) bool) {
-		s := Span{From: &k}
-		v.spanSlots(&s, func(slots []uint32) bool { return v.visitKeys(slots, yield) })
-	}
+	return v.SpanKeys(Span{From: &k})
 }
 
 // afterPrefix returns the smallest key behind all that start with p; nil if there

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	kw "k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
@@ -150,19 +151,4 @@ func (q *Typed[T]) countUnfinished(ticker clock.Ticker, m *ownMetrics[T]) {
 }
 
 // DefaultQueue returns an order that is first in, first out.
-func DefaultQueue[T comparable]() Queue[T] { return &fifo[T]{} }
-
-// fifo is a slice from which items are cut off in front; append leaves them behind.
-type fifo[T comparable] struct{ items []T }
-
-func (q *fifo[T]) Touch(T)     {}
-func (q *fifo[T]) Push(item T) { q.items = append(q.items, item) }
-func (q *fifo[T]) Len() int    { return len(q.items) }
-
-// Pop panics if the order is empty, as client-go's does.
-func (q *fifo[T]) Pop() T {
-	item := q.items[0]
-	q.items[0] = *new(T) // which must not keep alive what the item refers to
-	q.items = q.items[1:]
-	return item
-}
+func DefaultQueue[T comparable]() Queue[T] { return kw.DefaultQueue[T]() }
