@@ -12,29 +12,16 @@ import (
 
 // Objects of one type.
 type (
-	// Object is what the typed handlers and informers work with.
-	Object = kc.Object
-	// TypedIndexFunc is an IndexFunc of one type.
-	TypedIndexFunc[T any] = kc.TypedIndexFunc[T]
-	// TypedIndexers are index functions of one type by name.
-	TypedIndexers[T any] = kc.TypedIndexers[T]
-	// TypedIndexer is an Indexer with typed variants of its methods.
-	TypedIndexer[T any] = kc.TypedIndexer[T]
-	// TypedSharedIndexInformer is a SharedIndexInformer with typed variants of
-	// its methods.
-	TypedSharedIndexInformer[T Object] = kc.TypedSharedIndexInformer[T]
-	// TypedResourceEventHandler receives changes of objects of one type.
-	TypedResourceEventHandler[T Object] = kc.TypedResourceEventHandler[T]
-	// TypedResourceEventHandlerFuncs is ResourceEventHandlerFuncs for one type.
-	TypedResourceEventHandlerFuncs[T Object] = kc.TypedResourceEventHandlerFuncs[T]
-	// TypedResourceEventHandlerDetailedFuncs is
-	// ResourceEventHandlerDetailedFuncs for one type.
+	Object                                           = kc.Object
+	TypedIndexFunc[T any]                            = kc.TypedIndexFunc[T]
+	TypedIndexers[T any]                             = kc.TypedIndexers[T]
+	TypedIndexer[T any]                              = kc.TypedIndexer[T]
+	TypedSharedIndexInformer[T Object]               = kc.TypedSharedIndexInformer[T]
+	TypedResourceEventHandler[T Object]              = kc.TypedResourceEventHandler[T]
+	TypedResourceEventHandlerFuncs[T Object]         = kc.TypedResourceEventHandlerFuncs[T]
 	TypedResourceEventHandlerDetailedFuncs[T Object] = kc.TypedResourceEventHandlerDetailedFuncs[T]
-	// TypedFilteringResourceEventHandler is FilteringResourceEventHandler for
-	// one type.
-	TypedFilteringResourceEventHandler[T Object] = kc.TypedFilteringResourceEventHandler[T]
-	// DeletedObject is what is known of an object that is gone.
-	DeletedObject[T Object] = kc.DeletedObject[T]
+	TypedFilteringResourceEventHandler[T Object]     = kc.TypedFilteringResourceEventHandler[T]
+	DeletedObject[T Object]                          = kc.DeletedObject[T]
 )
 
 // MutationCacheOptions say how a MutationCache works.

@@ -59,43 +59,29 @@ func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConf
 	return q
 }
 
-// TypedNewDelayingQueue is [NewTypedDelayingQueue].
-//
 // Deprecated: use NewTypedDelayingQueue instead.
 func TypedNewDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 	return NewTypedDelayingQueue[T]()
 }
 
-// NewDelayingQueue is [NewTypedDelayingQueue] for items of any type.
-//
 // Deprecated: use NewTypedDelayingQueue instead.
 func NewDelayingQueue() DelayingInterface { return NewDelayingQueueWithConfig(DelayingQueueConfig{}) }
 
-// NewDelayingQueueWithConfig is [NewTypedDelayingQueueWithConfig] for items of
-// any type.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithConfig(config DelayingQueueConfig) DelayingInterface {
 	return NewTypedDelayingQueueWithConfig[any](config)
 }
 
-// NewDelayingQueueWithCustomQueue is [NewDelayingQueueWithConfig] with the queue
-// below it.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithCustomQueue(q Interface, name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Queue: q})
 }
 
-// NewNamedDelayingQueue is [NewDelayingQueueWithConfig] with a name.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewNamedDelayingQueue(name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name})
 }
 
-// NewDelayingQueueWithCustomClock is [NewDelayingQueueWithConfig] with a clock.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithCustomClock(clock clock.WithTicker, name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Clock: clock})
@@ -207,31 +193,21 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 	return &rateLimitingQueue[T]{config.DelayingQueue, rateLimiter}
 }
 
-// NewRateLimitingQueue is [NewTypedRateLimitingQueue] for items of any type.
-//
 // Deprecated: use NewTypedRateLimitingQueue instead.
 func NewRateLimitingQueue(rateLimiter RateLimiter) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{})
 }
 
-// NewRateLimitingQueueWithConfig is [NewTypedRateLimitingQueueWithConfig] for
-// items of any type.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewRateLimitingQueueWithConfig(rateLimiter RateLimiter, config RateLimitingQueueConfig) RateLimitingInterface {
 	return NewTypedRateLimitingQueueWithConfig[any](rateLimiter, config)
 }
 
-// NewNamedRateLimitingQueue is [NewRateLimitingQueueWithConfig] with a name.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewNamedRateLimitingQueue(rateLimiter RateLimiter, name string) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{Name: name})
 }
 
-// NewRateLimitingQueueWithDelayingInterface is [NewRateLimitingQueueWithConfig]
-// with a delaying queue of the caller's.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewRateLimitingQueueWithDelayingInterface(di DelayingInterface, rateLimiter RateLimiter) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{DelayingQueue: di})

@@ -29,8 +29,6 @@ type Typed[T comparable] struct {
 	counting sync.WaitGroup
 }
 
-// Type is a Typed of items of any type.
-//
 // Deprecated: use Typed instead.
 type Type = Typed[any]
 
@@ -71,13 +69,9 @@ func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
 // Deprecated: use NewTyped instead.
 func New() *Type { return NewWithConfig(QueueConfig{}) }
 
-// NewWithConfig is [NewTypedWithConfig] for items of any type.
-//
 // Deprecated: use NewTypedWithConfig instead.
 func NewWithConfig(config QueueConfig) *Type { return NewTypedWithConfig(config) }
 
-// NewNamed is [NewWithConfig] with a name.
-//
 // Deprecated: use NewTypedWithConfig instead.
 func NewNamed(name string) *Type { return NewWithConfig(QueueConfig{Name: name}) }
 

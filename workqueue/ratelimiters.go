@@ -16,8 +16,6 @@ import (
 type (
 	// TypedRateLimiter decides how long an item waits before it is retried.
 	TypedRateLimiter[T comparable] = kw.TypedRateLimiter[T]
-	// RateLimiter is a TypedRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedRateLimiter instead.
 	RateLimiter = kw.RateLimiter
 	// TypedBucketRateLimiter takes a token of one bucket for every call of When,
@@ -26,22 +24,15 @@ type (
 	// that asks twice while it waits takes two tokens. The bucket of
 	// [DefaultTypedControllerRateLimiter] does not do the latter.
 	TypedBucketRateLimiter[T comparable] = kw.TypedBucketRateLimiter[T]
-	// BucketRateLimiter is a TypedBucketRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedBucketRateLimiter instead.
 	BucketRateLimiter = kw.BucketRateLimiter
 	// TypedMaxOfRateLimiter asks several limiters and returns the longest
 	// delay.
 	TypedMaxOfRateLimiter[T comparable] = kw.TypedMaxOfRateLimiter[T]
-	// MaxOfRateLimiter is a TypedMaxOfRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedMaxOfRateLimiter instead.
 	MaxOfRateLimiter = kw.MaxOfRateLimiter
 	// TypedWithMaxWaitRateLimiter bounds the delays of another limiter.
 	TypedWithMaxWaitRateLimiter[T comparable] = kw.TypedWithMaxWaitRateLimiter[T]
-	// WithMaxWaitRateLimiter is a TypedWithMaxWaitRateLimiter of items of any
-	// type.
-	//
 	// Deprecated: use TypedWithMaxWaitRateLimiter instead.
 	WithMaxWaitRateLimiter = kw.WithMaxWaitRateLimiter
 )
@@ -52,8 +43,6 @@ func NewTypedMaxOfRateLimiter[T comparable](limiters ...TypedRateLimiter[T]) Typ
 	return kw.NewTypedMaxOfRateLimiter(limiters...)
 }
 
-// NewMaxOfRateLimiter is [NewTypedMaxOfRateLimiter] for items of any type.
-//
 // Deprecated: use NewTypedMaxOfRateLimiter instead.
 func NewMaxOfRateLimiter(limiters ...TypedRateLimiter[any]) RateLimiter {
 	return NewTypedMaxOfRateLimiter(limiters...)
@@ -65,9 +54,6 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](limiter TypedRateLimiter[T], m
 	return kw.NewTypedWithMaxWaitRateLimiter(limiter, maxDelay)
 }
 
-// NewWithMaxWaitRateLimiter is [NewTypedWithMaxWaitRateLimiter] for items of
-// any type.
-//
 // Deprecated: use NewTypedWithMaxWaitRateLimiter instead.
 func NewWithMaxWaitRateLimiter(limiter RateLimiter, maxDelay time.Duration) RateLimiter {
 	return NewTypedWithMaxWaitRateLimiter[any](limiter, maxDelay)
@@ -86,9 +72,6 @@ func DefaultTypedControllerRateLimiter[T comparable]() TypedRateLimiter[T] {
 	)
 }
 
-// DefaultControllerRateLimiter is [DefaultTypedControllerRateLimiter] for items
-// of any type.
-//
 // Deprecated: use DefaultTypedControllerRateLimiter instead.
 func DefaultControllerRateLimiter() RateLimiter {
 	return DefaultTypedControllerRateLimiter[any]()
@@ -100,9 +83,6 @@ func DefaultTypedItemBasedRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }
 
-// DefaultItemBasedRateLimiter is [DefaultTypedItemBasedRateLimiter] for items of
-// any type.
-//
 // Deprecated: use DefaultTypedItemBasedRateLimiter instead.
 func DefaultItemBasedRateLimiter() RateLimiter {
 	return DefaultTypedItemBasedRateLimiter[any]()
@@ -119,9 +99,6 @@ type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 	maxDelay  time.Duration
 }
 
-// ItemExponentialFailureRateLimiter is a
-// TypedItemExponentialFailureRateLimiter of items of any type.
-//
 // Deprecated: use TypedItemExponentialFailureRateLimiter instead.
 type ItemExponentialFailureRateLimiter = TypedItemExponentialFailureRateLimiter[any]
 
@@ -176,9 +153,6 @@ type TypedItemFastSlowRateLimiter[T comparable] struct {
 	slowDelay       time.Duration
 }
 
-// ItemFastSlowRateLimiter is a TypedItemFastSlowRateLimiter of items of any
-// type.
-//
 // Deprecated: use TypedItemFastSlowRateLimiter instead.
 type ItemFastSlowRateLimiter = TypedItemFastSlowRateLimiter[any]
 
@@ -193,9 +167,6 @@ func NewTypedItemFastSlowRateLimiter[T comparable](fastDelay, slowDelay time.Dur
 	}
 }
 
-// NewItemFastSlowRateLimiter is [NewTypedItemFastSlowRateLimiter] for items of
-// any type.
-//
 // Deprecated: use NewTypedItemFastSlowRateLimiter instead.
 func NewItemFastSlowRateLimiter(fastDelay, slowDelay time.Duration, maxFastAttempts int) RateLimiter {
 	return NewTypedItemFastSlowRateLimiter[any](fastDelay, slowDelay, maxFastAttempts)
