@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func newStore(t testing.TB, opts ...func(*store.Options[*item])) *store.Store[*item] {
@@ -29,7 +28,7 @@ func newStore(t testing.TB, opts ...func(*store.Options[*item])) *store.Store[*i
 }
 
 func pod(i, rev int) *item {
-	return &item{id: storetest.ID{Namespace: fmt.Sprintf("ns-%d", i%4), Name: fmt.Sprintf("pod-%d", i)}, rev: rev, node: fmt.Sprintf("node-%d", rev%5)}
+	return &item{id: itemID{Namespace: fmt.Sprintf("ns-%d", i%4), Name: fmt.Sprintf("pod-%d", i)}, rev: rev, node: fmt.Sprintf("node-%d", rev%5)}
 }
 
 func put(t testing.TB, s *store.Store[*item], items ...*item) {

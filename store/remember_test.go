@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func remembering(o *store.Options[*item]) { o.RememberKeys = true }
@@ -31,7 +30,7 @@ func TestRememberedKeysOutliveObjectsThatAreRenamed(t *testing.T) {
 			}
 			delete(held, key)
 		} else {
-			it := &item{id: storetest.ID(key), node: fmt.Sprint("node-", i%5)}
+			it := &item{id: itemID(key), node: fmt.Sprint("node-", i%5)}
 			if err := s.Write(store.Op[*item]{Key: key, Object: it}); err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +190,7 @@ func TestIndexKeysAreTheKeysOfByIndex(t *testing.T) {
 		for i := range 400 {
 			put(t, s, pod(i, i))
 		}
-		put(t, s, &item{id: storetest.ID{Name: "alone"}, node: "alone"})
+		put(t, s, &item{id: itemID{Name: "alone"}, node: "alone"})
 		snap := s.Snapshot()
 		for _, value := range []string{"node-1", "alone", "absent"} {
 			objs, _ := snap.ByIndex("node", value)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
@@ -179,7 +178,7 @@ func TestReplaceLooksAtNoObjectOutsideOfItsScopesSpan(t *testing.T) {
 	const namespaces, each = 50, 40
 	s := newStore(t)
 	for i := range namespaces * each {
-		put(t, s, &item{id: storetest.ID{Namespace: fmt.Sprintf("ns-%02d", i/each), Name: fmt.Sprint("p", i)}})
+		put(t, s, &item{id: itemID{Namespace: fmt.Sprintf("ns-%02d", i/each), Name: fmt.Sprint("p", i)}})
 	}
 	asked := 0
 	scope := store.Scope{ID: "ns-07", Span: store.NamespaceSpan("ns-07"), Contains: func(store.Key) bool { asked++; return true }}
