@@ -155,36 +155,6 @@ func TestAnObjectThatIsModifiedAfterwardsDoesNotCorruptTheStore(t *testing.T) {
 	}
 }
 
-func TestReadsGoOnWhileAWriteIsHeldUp(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	s := NewIndexer(MetaNamespaceKeyFunc, Indexers{"slow": func(obj any) ([]string, error) {
-		if obj.(*corev1.ConfigMap).Name == "slow" {
-			close(entered)
-			<-leave
-		}
-		return []string{"x"}, nil
-	}})
-	add(t, s, configMap("a", "1", 1))
-	done := make(chan error)
-	go func() { done <- s.Add(configMap("a", "slow", 2)) }()
-	<-entered
-	_, ok, _ := s.GetByKey("a/1")
-	byIndex, _ := s.ByIndex("slow", "x")
-	byValue, _ := s.Index("slow", configMap("a", "1", 1))
-	keys, _ := s.IndexKeys("slow", "x")
-	if !ok || len(s.List()) != 1 || len(s.ListKeys()) != 1 || len(byIndex) != 1 || len(byValue) != 1 || len(keys) != 1 ||
-		len(s.ListIndexFuncValues("slow")) != 1 || len(s.GetIndexers()) != 1 || s.LastStoreSyncResourceVersion() != "1" {
-		t.Error("a read does not show what was there before the write")
-	}
-	close(leave)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if len(s.List()) != 2 {
-		t.Error("the write is not there")
-	}
-}
-
 func TestReadersSeeATransactionWholeOrNotAtAll(t *testing.T) {
 	s := NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc})
 	stop, done := make(chan struct{}), make(chan struct{})

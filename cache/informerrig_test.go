@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func testPod(name, node string) *corev1.Pod {
 	p := testpods.New(name, node)

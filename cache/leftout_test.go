@@ -16,7 +16,7 @@ import (
 // What a scope leaves out is left out however its objects are read, and its transform gets
 // the rest.
 func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	client := podServer(t, runtime.ContentTypeProtobuf)
 	made := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
 	for name, c := range map[string]struct {
 		lw       ListerWatcher
@@ -57,7 +57,7 @@ func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
 }
 
 func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	client := podServer(t, runtime.ContentTypeProtobuf)
 	byNode := SharedIndexInformerOptions{Indexers: Indexers{"node": func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }}}
 	for want, c := range map[string]struct {
 		scope   ScopedListerWatcher

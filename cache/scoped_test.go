@@ -86,24 +86,6 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 	})
 }
 
-func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := ScopedListerWatcher{ListerWatcher: server(t, podIn("a", "x", "n1")), Transform: moved("n2")}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &diary{}
-		handle(t, inf, d)
-		stop := runInformer(inf)
-		defer stop()
-		d.expect(t, "first x@n2")
-		if inf.LastSyncResourceVersion() == "" || inf.Kinglet().Snapshot().Len() != 1 {
-			t.Errorf("version %q, %d objects", inf.LastSyncResourceVersion(), inf.Kinglet().Snapshot().Len())
-		}
-	})
-}
-
 // TestTheStoresVersionIsTheOldestOfTheScopes with namespaces, and with one beside all
 // others.
 func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {

@@ -67,7 +67,7 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 }
 
 func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
-	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
+	proto := podServer(t, runtime.ContentTypeProtobuf)
 	chosen := source.NewSharing(0)
 	ids := map[uint64]string{0: "no table"}
 	for name, lw := range map[string]ListerWatcher{

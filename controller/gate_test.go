@@ -1,7 +1,6 @@
 package controller_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -21,6 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -188,7 +187,10 @@ func (c *candidate) Acquire(ctx context.Context) (controller.Leadership, error) 
 func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 	for _, run := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			logged := logLines(t)
+			log := &testkit.Log{}
+			before := slog.Default()
+			slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+			t.Cleanup(func() { slog.SetDefault(before) })
 			_, pods := informerOf(t, newPod("a"))
 			c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
 				return controller.Result{}, nil
@@ -200,33 +202,12 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 			}
 			stop := start(t, c, informers...)
 			testbubble.Pass(time.Hour)
-			lines := strings.Count(logged(), "\n")
-			if !run && (lines != 1 || !strings.Contains(logged(), "nobody runs") || !strings.Contains(logged(), "informers=pods") || !strings.Contains(logged(), "controller=site")) || run && lines > 0 {
-				t.Errorf("run %v, logged:\n%s", run, logged())
+			logged := log.Take()
+			lines := strings.Count(logged, "\n")
+			if !run && (lines != 1 || !strings.Contains(logged, "nobody runs") || !strings.Contains(logged, "informers=pods") || !strings.Contains(logged, "controller=site")) || run && lines > 0 {
+				t.Errorf("run %v, logged:\n%s", run, logged)
 			}
 			stop()
 		})
 	}
 }
-
-// logLines has slog's default logger write into a buffer until the test ends.
-func logLines(t *testing.T) func() string {
-	var mu sync.Mutex
-	var b bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return b.Write(p)
-	}), nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	return func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return b.String()
-	}
-}
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }

@@ -9,8 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kinglet-go/kinglet/store"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newStore(t testing.TB, opts ...func(*store.Options[*item])) *store.Store[*item] {
 	t.Helper()

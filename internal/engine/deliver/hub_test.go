@@ -8,8 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kinglet-go/kinglet/store"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type changes = []store.Change[*object]
 
