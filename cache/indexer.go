@@ -166,18 +166,20 @@ func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeSt
 // The store of a threadSafeStore has no key function, so no write is refused.
 
 // Add stores an object under a key and replaces any.
-func (s *threadSafeStore) Add(key string, obj any) { _ = s.put(storeKey(key), obj) }
+func (s *threadSafeStore) Add(key string, obj any) { _ = s.put(store.ParseKey(key), obj) }
 
 // Update is Add.
-func (s *threadSafeStore) Update(key string, obj any) { _ = s.put(storeKey(key), obj) }
+func (s *threadSafeStore) Update(key string, obj any) { _ = s.put(store.ParseKey(key), obj) }
 
 // Delete removes what is under a key. The resource version stays as it is: see
 // DeleteWithObject.
-func (s *threadSafeStore) Delete(key string) { _ = s.remove(storeKey(key), nil) }
+func (s *threadSafeStore) Delete(key string) { _ = s.remove(store.ParseKey(key), nil) }
 
 // DeleteWithObject removes what is under a key, and sets the resource version
 // to that of the deleted object.
-func (s *threadSafeStore) DeleteWithObject(key string, obj any) { _ = s.remove(storeKey(key), obj) }
+func (s *threadSafeStore) DeleteWithObject(key string, obj any) {
+	_ = s.remove(store.ParseKey(key), obj)
+}
 
 // Get returns the object under a key.
 func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get(key) }
@@ -186,7 +188,7 @@ func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get
 func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) {
 	s.replace(func(yield func(store.Key, any) bool) {
 		for key, obj := range items {
-			if !yield(storeKey(key), obj) {
+			if !yield(store.ParseKey(key), obj) {
 				return
 			}
 		}
@@ -197,7 +199,7 @@ func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) 
 func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 	ops := make([]store.Op[any], 0, len(txns))
 	for _, txn := range txns {
-		if op, ok := operation(storeKey(txn.Key), txn.Transaction); ok {
+		if op, ok := operation(store.ParseKey(txn.Key), txn.Transaction); ok {
 			ops = append(ops, op)
 		}
 	}

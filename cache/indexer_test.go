@@ -109,7 +109,7 @@ func TestAnIndexFunctionThatFailsLeavesTheObjectStoredAndIsReported(t *testing.T
 	}
 	for _, err := range *errs {
 		var ie *store.IndexError
-		if !errors.As(err, &ie) || keyString(ie.Key) != "a/1" {
+		if !errors.As(err, &ie) || ie.Key.String() != "a/1" {
 			t.Errorf("reported: %v", err)
 		}
 	}

@@ -21,17 +21,6 @@ import (
 // allocation. A string that begins with a slash stays whole, since "/b" is not
 // "b".
 
-// storeKey converts a key of this package to the store's.
-func storeKey(key string) store.Key { return store.ParseKey(key) }
-
-// keyString is the inverse of storeKey.
-func keyString(key store.Key) string {
-	if key.Namespace == "" {
-		return key.Name
-	}
-	return key.Namespace + "/" + key.Name
-}
-
 // keying reads store keys from objects.
 type keying struct {
 	fn KeyFunc
@@ -83,7 +72,7 @@ func (k *keying) read(obj any) (store.Key, error) {
 			return metaKey(o), nil
 		case DeletedFinalStateUnknown:
 			if k.tombstones {
-				return storeKey(o.Key), nil
+				return store.ParseKey(o.Key), nil
 			}
 		}
 	}
@@ -91,18 +80,17 @@ func (k *keying) read(obj any) (store.Key, error) {
 	if err != nil {
 		return store.Key{}, err
 	}
-	return storeKey(key), nil
+	return store.ParseKey(key), nil
 }
 
-// metaKey returns storeKey of the string that MetaNamespaceKeyFunc returns
-// for o.
+// metaKey returns the key of the string that MetaNamespaceKeyFunc returns for o.
 func metaKey(o metav1.Object) store.Key {
 	namespace, name := o.GetNamespace(), o.GetName()
 	switch {
 	case namespace == "":
-		return storeKey(name)
+		return store.ParseKey(name)
 	case strings.IndexByte(namespace, '/') >= 0:
-		return storeKey(namespace + "/" + name)
+		return store.ParseKey(namespace + "/" + name)
 	}
 	return store.Key{Namespace: namespace, Name: name}
 }

@@ -259,7 +259,7 @@ func keyedHere(it *source.Item[any]) {
 		}
 	}
 	if strings.IndexByte(it.Key.Namespace, '/') >= 0 || it.Key.Namespace == "" && strings.IndexByte(it.Key.Name, '/') > 0 {
-		it.Key = storeKey(keyString(it.Key))
+		it.Key = store.ParseKey(it.Key.String())
 	}
 }
 
