@@ -21,13 +21,14 @@ type changes = []store.Change[*object]
 func running(t *testing.T, w *world) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan error, 1)
-	go func() { ran <- w.hub.Run(ctx) }()
+	if err := w.hub.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
 	return func() {
 		t.Helper()
 		cancel()
-		if err := <-ran; err != nil {
-			t.Errorf("Run: %v", err)
+		if err := w.hub.Wait(); err != nil {
+			t.Errorf("Wait: %v", err)
 		}
 	}
 }

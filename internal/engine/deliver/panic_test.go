@@ -56,7 +56,7 @@ func TestAPanicOfAHandlerIsReportedAndTheNextChangeDelivered(t *testing.T) {
 			close(release)
 			synctest.Wait()
 			// A call that panics counts, and so do its changes.
-			if s := r.Status(); s.Panics != 3 || !s.LastPanic.Equal(time.Now()) || s.Calls.Count() != 3+4 || s.Changes != (ReasonCounts{store.Initial: 3, store.Live: 4}) {
+			if s := statusOf(r); s.Panics != 3 || !s.LastPanic.Equal(time.Now()) || s.Calls.Count() != 3+4 || s.Changes != (ReasonCounts{store.Initial: 3, store.Live: 4}) {
 				t.Errorf("%+v", s)
 			}
 			if got, want := r.DeliveredThrough(), version(w); got != want {
