@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,26 +26,6 @@ type controlled struct {
 	processed *record
 	cancel    context.CancelFunc
 	done      chan struct{}
-}
-
-// record is a list of words that several goroutines write.
-type record struct {
-	mu    sync.Mutex
-	words []string // guarded by mu
-}
-
-func (r *record) add(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.words = append(r.words, fmt.Sprintf(format, args...))
-}
-
-func (r *record) heard() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := strings.Join(r.words, ", ")
-	r.words = nil
-	return all
 }
 
 func said(obj any) string {

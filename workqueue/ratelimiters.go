@@ -94,7 +94,7 @@ func DefaultItemBasedRateLimiter() RateLimiter {
 //
 // Its methods do not block and are safe for concurrent use.
 type TypedItemExponentialFailureRateLimiter[T comparable] struct {
-	failures  failures[T]
+	failures[T]
 	baseDelay time.Duration
 	maxDelay  time.Duration
 }
@@ -122,7 +122,7 @@ func NewItemExponentialFailureRateLimiter(baseDelay time.Duration, maxDelay time
 
 // When counts a failure of the item and returns the delay that follows it.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
-	n := r.failures.add(item)
+	n := r.add(item)
 	// From 2^63 ns on, a float64 does not convert to a Duration: client-go's limiter
 	// returns a negative one at that very value.
 	backoff := math.Ldexp(float64(r.baseDelay), n)
@@ -132,14 +132,6 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	return min(time.Duration(backoff), r.maxDelay)
 }
 
-// NumRequeues returns the number of the item's failures.
-func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
-	return r.failures.count(item)
-}
-
-// Forget sets the number of the item's failures to zero.
-func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) { r.failures.forget(item) }
-
 // TypedItemFastSlowRateLimiter delays an item's first failures by one delay and
 // all others by another. It counts an item's failures until Forget is called,
 // or until the item has not failed for an hour and for ten times the longer
@@ -147,7 +139,7 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) { r.failures.
 //
 // Its methods do not block and are safe for concurrent use.
 type TypedItemFastSlowRateLimiter[T comparable] struct {
-	failures        failures[T]
+	failures[T]
 	maxFastAttempts int
 	fastDelay       time.Duration
 	slowDelay       time.Duration
@@ -174,17 +166,11 @@ func NewItemFastSlowRateLimiter(fastDelay, slowDelay time.Duration, maxFastAttem
 
 // When counts a failure of the item and returns the delay that follows it.
 func (r *TypedItemFastSlowRateLimiter[T]) When(item T) time.Duration {
-	if r.failures.add(item) < r.maxFastAttempts {
+	if r.add(item) < r.maxFastAttempts {
 		return r.fastDelay
 	}
 	return r.slowDelay
 }
-
-// NumRequeues returns the number of the item's failures.
-func (r *TypedItemFastSlowRateLimiter[T]) NumRequeues(item T) int { return r.failures.count(item) }
-
-// Forget sets the number of the item's failures to zero.
-func (r *TypedItemFastSlowRateLimiter[T]) Forget(item T) { r.failures.forget(item) }
 
 // failures counts the failures of items, for rate limiters. An item that has not failed
 // for keep is forgotten, so the counts of a program that never calls Forget are bounded
@@ -236,15 +222,16 @@ func (f *failures[T]) add(item T) int {
 	return n
 }
 
-// count returns how many failures there were.
-func (f *failures[T]) count(item T) int {
+// NumRequeues returns the number of the item's failures.
+func (f *failures[T]) NumRequeues(item T) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.expireLocked()
 	return f.countLocked(item)
 }
 
-func (f *failures[T]) forget(item T) {
+// Forget sets the number of the item's failures to zero.
+func (f *failures[T]) Forget(item T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.younger, item)
