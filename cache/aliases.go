@@ -15,6 +15,7 @@ type (
 	ThreadSafeStore                = kc.ThreadSafeStore
 	ThreadSafeStoreWithTransaction = kc.ThreadSafeStoreWithTransaction
 	TransactionStore               = kc.TransactionStore
+	UndeltaStore                   = kc.UndeltaStore
 	MutationCache                  = kc.MutationCache
 	ResourceVersionComparator      = kc.ResourceVersionComparator
 	ExpirationPolicy               = kc.ExpirationPolicy
