@@ -106,7 +106,7 @@ func newController(t *testing.T, f controller.ReconcilerFunc[kinglet.Key], o con
 }
 
 // start is run with a function that fails the test if the controller fails.
-func start(t *testing.T, c *controller.Controller[kinglet.Key], informers ...kinglet.Runnable) (stop func()) {
+func start[K comparable](t *testing.T, c *controller.Controller[K], informers ...kinglet.Runnable) (stop func()) {
 	t.Helper()
 	stopped := run(t, c, informers...)
 	return func() {
@@ -119,7 +119,7 @@ func start(t *testing.T, c *controller.Controller[kinglet.Key], informers ...kin
 
 // run runs the controller and the informers until the function that it returns is
 // called, which returns the controller's error.
-func run(t *testing.T, c *controller.Controller[kinglet.Key], informers ...kinglet.Runnable) (stop func() error) {
+func run[K comparable](t *testing.T, c *controller.Controller[K], informers ...kinglet.Runnable) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

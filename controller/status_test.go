@@ -136,18 +136,13 @@ func TestAKeyOfAnyTypeIsShownAsText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- c.Run(ctx) }()
+			stop := start(t, c)
 			_ = c.Add(k)
 			synctest.Wait()
 			if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Key != want {
 				t.Errorf("%+v, want %s", d.Failing, want)
 			}
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			stop()
 		})
 	}
 	o := controller.Options[any]{OnError: func(error) {}}
