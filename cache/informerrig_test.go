@@ -124,3 +124,13 @@ func handle(t *testing.T, inf SharedInformer, h ResourceEventHandler) ResourceEv
 	}
 	return r
 }
+
+// newScoped is NewScopedInformer of pods.
+func newScoped(t *testing.T, options ScopedInformerOptions, scopes ...ScopedListerWatcher) ScopedInformer {
+	t.Helper()
+	inf, err := NewScopedInformer(&corev1.Pod{}, options, scopes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inf
+}

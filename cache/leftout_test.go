@@ -78,10 +78,7 @@ func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
 // podsOnceSynced runs an informer of a scope until it has its two pods.
 func podsOnceSynced(t *testing.T, scope ScopedListerWatcher) (pods []*corev1.Pod) {
 	t.Helper()
-	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, scope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inf := newScoped(t, ScopedInformerOptions{}, scope)
 	defer start(inf.RunWithContext)()
 	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")

@@ -38,10 +38,7 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, c := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1")), server(t, podIn("c", "z", "n1"))
 		options := ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}}
-		inf, err := NewScopedInformer(&corev1.Pod{}, options, scopedOf("a", a, nil), scopedOf("b", b, moved("n2")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, options, scopedOf("a", a, nil), scopedOf("b", b, moved("n2")))
 		if err := inf.SetTransform(moved("n3")); err != nil {
 			t.Fatal(err)
 		}
@@ -106,10 +103,7 @@ func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
 			if second == "" {
 				other.Scope = kinglet.Scope{Contains: func(k store.Key) bool { return k.Namespace != "a" }}
 			}
-			inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, other)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inf := newScoped(t, ScopedInformerOptions{}, other)
 			_ = inf.SetWatchErrorHandler(func(*Reflector, error) {})
 			version := inf.GetIndexer().LastStoreSyncResourceVersion
 			stop := runInformer(inf)
@@ -155,10 +149,7 @@ func TestAScopedInformerRefusesScopesThatCannotBe(t *testing.T) {
 				t.Errorf("%s is taken", name)
 			}
 		}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, ScopedInformerOptions{})
 		stop := runInformer(inf)
 		defer stop()
 		if !inf.HasSynced() {

@@ -36,9 +36,7 @@ func TestKeysThatAreWrittenAlikeAreKeysOfTheirOwn(t *testing.T) {
 			if got, ok := s.GetString("a/b/c/d"); got != want || ok != (want != nil) {
 				t.Errorf("%s: the string is %v, want %v", name, got, want)
 			}
-			if err := s.Check(); err != nil {
-				t.Error(err)
-			}
+			check(t, s)
 		}
 		for _, key := range sameText {
 			held[key] = &item{id: itemID(key)}

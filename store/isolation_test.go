@@ -35,6 +35,14 @@ func pod(i, rev int) *item {
 	return &item{id: itemID{Namespace: fmt.Sprintf("ns-%d", i%4), Name: fmt.Sprintf("pod-%d", i)}, rev: rev, node: fmt.Sprintf("node-%d", rev%5)}
 }
 
+// check fails unless s, a store or a snapshot, is consistent.
+func check(t testing.TB, s interface{ Check() error }) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func put(t testing.TB, s *store.Store[*item], items ...*item) {
 	t.Helper()
 	for _, it := range items {
@@ -117,9 +125,7 @@ func TestNoPhantomInAnIndexOfASnapshot(t *testing.T) {
 	if n, _ := snap.IndexCount("node", "node-2"); n != 0 {
 		t.Fatalf("%d objects under a value of later", n)
 	}
-	if err := snap.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, snap)
 }
 
 func TestNoLostUpdateAmongConcurrentWriters(t *testing.T) {
@@ -139,9 +145,7 @@ func TestNoLostUpdateAmongConcurrentWriters(t *testing.T) {
 	if s.Len() != 800 {
 		t.Fatalf("%d objects, want 800", s.Len())
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestNoTornReadBetweenObjectsAndIndexes(t *testing.T) {

@@ -151,9 +151,7 @@ func TestNoDirtyReadOfABatchThatIsAppliedAtOnce(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
+	check(t, s)
 }
 
 func TestReplaceRewritesTheVeryObjectWhenToldTo(t *testing.T) {
@@ -179,9 +177,7 @@ func rewrites(t *testing.T, s *store.Store[*item]) {
 	if n, _ := s.IndexCount("node", "moved"); n != 1 {
 		t.Error("not found under its new value")
 	}
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
+	check(t, s)
 }
 
 func TestIndexKeysAreTheKeysOfByIndex(t *testing.T) {

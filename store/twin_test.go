@@ -349,9 +349,7 @@ func (p *pair) keep() {
 // verify compares everything.
 func (p *pair) verify() {
 	p.t.Helper()
-	if err := p.store.Check(); err != nil {
-		p.t.Fatal(err)
-	}
+	check(p.t, p.store)
 	compare(p.t, p.dice, p.store, p.model)
 	for _, k := range p.kept {
 		if err := k.snap.Check(); err != nil {

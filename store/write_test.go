@@ -85,9 +85,7 @@ func TestAFailingIndexFunctionLeavesTheObjectOutOfThatIndexAlone(t *testing.T) {
 		if n, _ := s.IndexCount("namespace", "ns-1"); n != 1 {
 			t.Errorf("trouble %q: %d under its namespace", trouble, n)
 		}
-		if err := s.Check(); err != nil {
-			t.Error(err)
-		}
+		check(t, s)
 	}
 	var ie *store.IndexError
 	var pe *store.PanicError
@@ -113,9 +111,7 @@ func TestAnIndexFunctionThatIsNotPureCannotCorruptTheStore(t *testing.T) {
 	if err := s.RemoveIndex("moody"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestCheckFindsAnObjectThatWasModified(t *testing.T) {
@@ -127,9 +123,7 @@ func TestCheckFindsAnObjectThatWasModified(t *testing.T) {
 		t.Fatalf("Check says %v", err)
 	}
 	put(t, s, pod(1, 2)) // and the store has not lost track
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestUserFunctionsMayReadTheStore(t *testing.T) {
@@ -260,9 +254,7 @@ func TestAMemoStaysUntilTheNextWriteOfItsObject(t *testing.T) {
 			t.Errorf("%v: memo %v, held %t", it.id, memo, ok)
 		}
 	}
-	if err := snap.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, snap)
 }
 
 func TestRemovedIndexStaysInSnapshots(t *testing.T) {
@@ -310,9 +302,7 @@ func TestValuesAreStoredOnceAndObjectsThatAreNoPointersWork(t *testing.T) {
 	if p, ok := s.Get(store.Key{}); !ok || p.tags[1] != "z" {
 		t.Fatalf("under the empty key: %v, %t", p, ok)
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {
