@@ -9,6 +9,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
@@ -30,10 +31,6 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 // given a clock or a queue below it, it has a second one: if the queue below is shut
 // down directly, that one ends both within 10 s of the clock.
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
-	logger := klog.Background()
-	if config.Logger != nil {
-		logger = *config.Logger
-	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
@@ -55,7 +52,7 @@ func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConf
 		timer := config.Clock.NewTimer(heartbeat)
 		go q.watchBelow(timer)
 	}
-	go q.move(logger)
+	go q.move(ptr.Deref(config.Logger, klog.Background()))
 	return q
 }
 
@@ -180,9 +177,6 @@ func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) Ty
 // NewTypedRateLimitingQueueWithConfig is [NewTypedRateLimitingQueue] with a name,
 // metrics, a clock, or a delaying queue below it.
 func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
 	if config.DelayingQueue == nil {
 		config.DelayingQueue = NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{
 			Name:            config.Name,
