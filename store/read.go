@@ -1,9 +1,6 @@
 package store
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // Snapshot returns the store as it is now. It is O(1) and allocates nothing:
 // until the next write it is the same snapshot each time, and the next write
@@ -81,14 +78,14 @@ func (s *Store[T]) All() iter.Seq[T] { return s.Visit }
 // Visit calls visit with what All iterates over, until it returns false.
 func (s *Store[T]) Visit(visit func(T) bool) {
 	v, lent := s.borrow()
-	v.walk(v.root, visit)
+	v.Visit(visit)
 	v.giveBack(lent)
 }
 
 // AppendAll appends to list what All iterates over, in less time.
 func (s *Store[T]) AppendAll(list []T) []T {
 	v, lent := s.borrow()
-	list = v.appendAll(v.root, slices.Grow(list, v.n))
+	list = v.appendAll(list)
 	v.giveBack(lent)
 	return list
 }
