@@ -51,13 +51,19 @@ func (v *Snapshot[T]) SpanKeys(s Span) iter.Seq[Key] {
 // name starts with p.Name; over all objects if both Namespace and Name are empty.
 // It visits only these.
 func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
-	return v.Span(PrefixSpan(p))
+	return func(yield func(T) bool) {
+		s := PrefixSpan(p)
+		v.spanSlots(&s, func(slots []uint32) bool { return v.visit(slots, yield) })
+	}
 }
 
 // KeysFrom iterates over the keys that are not less than k, in order. It begins
 // with a search of the tree, and visits nothing before k.
 func (v *Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
-	return v.SpanKeys(Span{From: &k})
+	return func(yield func(Key) bool) {
+		s := Span{From: &k}
+		v.spanSlots(&s, func(slots []uint32) bool { return v.visitKeys(slots, yield) })
+	}
 }
 
 // afterPrefix returns the smallest key behind all that start with p; nil if there
