@@ -211,12 +211,10 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 			}
 			s := &script{lists: []func() (runtime.Object, error){listFails(forbidden), lists("5"), lists("6")}}
 			controlling(t, s, configure, func(t *testing.T, c *controlled) {
-				named := ""
-				if i := strings.Index(told.heard0(), "testing"); i >= 0 {
-					named = told.heard0()[i:]
-					named = named[:strings.IndexByte(named, ' ')]
-				}
-				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"\" true failed to list my pods: %v", named, forbidden))
+				heard := told.heard()
+				named := heard[max(0, strings.Index(heard, "testing")):]
+				named, _, _ = strings.Cut(named, " ")
+				want(t, "told", heard, fmt.Sprintf("my pods %s \"\" true failed to list my pods: %v", named, forbidden))
 				testbubble.Elapse(5 * time.Second)
 				s.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
 				synctest.Wait()
@@ -224,13 +222,6 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 			})
 		})
 	}
-}
-
-// heard0 is heard that leaves the words there.
-func (r *record) heard0() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Join(r.words, ", ")
 }
 
 func TestAControllerStopsWithItsContextAndClosesItsQueue(t *testing.T) {
