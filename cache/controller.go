@@ -116,14 +116,14 @@ func (c *controller) RunWithContext(ctx context.Context) {
 func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine, error) {
 	description := c.config.ObjectDescription
 	if description == "" {
-		description = describeType(example(c.config.ObjectType))
+		description = describeType(c.config.ObjectType)
 	}
 	from, to := watchTimeouts(c.config.MinWatchTimeout)
 	var e *engine
 	face := newShell(c.name, description, func() string { return e.sink.at() })
 	e, err := newEngine(engineConfig{
 		lw:           c.config.ListerWatcher,
-		example:      example(c.config.ObjectType),
+		example:      c.config.ObjectType,
 		store:        c.config.Queue,
 		name:         c.name,
 		description:  description,
@@ -145,14 +145,6 @@ func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine
 		},
 	})
 	return e, err
-}
-
-// example returns obj as an example of a type; nil stays nil.
-func example(obj runtime.Object) any {
-	if obj == nil {
-		return nil
-	}
-	return obj
 }
 
 // HasSynced returns the queue's HasSynced.

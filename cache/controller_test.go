@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,26 +26,6 @@ type controlled struct {
 	processed *record
 	cancel    context.CancelFunc
 	done      chan struct{}
-}
-
-// record is a list of words that several goroutines write.
-type record struct {
-	mu    sync.Mutex
-	words []string // guarded by mu
-}
-
-func (r *record) add(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.words = append(r.words, fmt.Sprintf(format, args...))
-}
-
-func (r *record) heard() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := strings.Join(r.words, ", ")
-	r.words = nil
-	return all
 }
 
 func said(obj any) string {
@@ -232,12 +211,10 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 			}
 			s := &script{lists: []func() (runtime.Object, error){listFails(forbidden), lists("5"), lists("6")}}
 			controlling(t, s, configure, func(t *testing.T, c *controlled) {
-				named := ""
-				if i := strings.Index(told.heard0(), "testing"); i >= 0 {
-					named = told.heard0()[i:]
-					named = named[:strings.IndexByte(named, ' ')]
-				}
-				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"\" true failed to list my pods: %v", named, forbidden))
+				heard := told.heard()
+				named := heard[max(0, strings.Index(heard, "testing")):]
+				named, _, _ = strings.Cut(named, " ")
+				want(t, "told", heard, fmt.Sprintf("my pods %s \"\" true failed to list my pods: %v", named, forbidden))
 				testbubble.Elapse(5 * time.Second)
 				s.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
 				synctest.Wait()
@@ -245,13 +222,6 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 			})
 		})
 	}
-}
-
-// heard0 is heard that leaves the words there.
-func (r *record) heard0() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Join(r.words, ", ")
 }
 
 func TestAControllerStopsWithItsContextAndClosesItsQueue(t *testing.T) {

@@ -41,13 +41,7 @@ func (q *deltaQueue) keyOf(obj any) (string, error) {
 }
 
 // key is keyOf with the error of a write, a KeyError.
-func (q *deltaQueue) key(obj any) (string, error) {
-	key, err := q.keyOf(obj)
-	if err != nil {
-		return "", KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
-}
+func (q *deltaQueue) key(obj any) (string, error) { return keyOf(q.keyOf, obj) }
 
 // transformed returns the object to queue for obj.
 func (q *deltaQueue) transformed(obj any) (any, error) {

@@ -62,9 +62,9 @@ type latestStore interface {
 func (s *storeSink) held(key store.Key) (any, bool) {
 	switch asked := s.store.(type) {
 	case latestStore:
-		return asked.latest(keyString(key))
+		return asked.latest(key.String())
 	case KeyGetter:
-		return latestIn(asked, keyString(key))
+		return latestIn(asked, key.String())
 	}
 	return nil, false
 }

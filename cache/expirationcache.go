@@ -57,13 +57,7 @@ func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, c clock.Clock,
 	}
 }
 
-func (c *ExpirationCache) key(obj any) (string, error) {
-	key, err := c.keyFunc(obj)
-	if err != nil {
-		return "", KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
-}
+func (c *ExpirationCache) key(obj any) (string, error) { return keyOf(c.keyFunc, obj) }
 
 // Add stores an object and restarts its time.
 func (c *ExpirationCache) Add(obj any) error {
@@ -173,40 +167,10 @@ func (c *ExpirationCache) Bookmark(rv string) { c.entries.Bookmark(rv) }
 // Resync does nothing.
 func (c *ExpirationCache) Resync() error { return nil }
 
-// UndeltaStore is a Store that calls PushFunc with its whole contents after each
-// successful write. The goroutine that wrote calls PushFunc, under no lock;
+// NewUndeltaStore returns an empty store that calls pushFunc with its whole contents
+// after each successful write. The goroutine that wrote calls pushFunc, under no lock;
 // after concurrent writes it may receive the same contents twice, and older ones
 // after newer ones.
-type UndeltaStore struct {
-	Store
-	PushFunc func([]any)
-}
-
-var _ Store = (*UndeltaStore)(nil)
-
-// NewUndeltaStore returns an empty UndeltaStore.
 func NewUndeltaStore(pushFunc func([]any), keyFunc KeyFunc) *UndeltaStore {
 	return &UndeltaStore{Store: NewStore(keyFunc), PushFunc: pushFunc}
-}
-
-// push returns a write's error, or passes the contents on if there is none.
-func (u *UndeltaStore) push(err error) error {
-	if err == nil {
-		u.PushFunc(u.List())
-	}
-	return err
-}
-
-// Add stores an object.
-func (u *UndeltaStore) Add(obj any) error { return u.push(u.Store.Add(obj)) }
-
-// Update stores an object.
-func (u *UndeltaStore) Update(obj any) error { return u.push(u.Store.Update(obj)) }
-
-// Delete removes the object that has obj's key.
-func (u *UndeltaStore) Delete(obj any) error { return u.push(u.Store.Delete(obj)) }
-
-// Replace stores this and nothing else.
-func (u *UndeltaStore) Replace(list []any, resourceVersion string) error {
-	return u.push(u.Store.Replace(list, resourceVersion))
 }

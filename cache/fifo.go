@@ -29,11 +29,7 @@ func (f *FIFO) key(obj any) (string, error) {
 	if f.keyFunc == nil {
 		return "", KeyError{Obj: obj, Err: errNoKeyFunc}
 	}
-	key, err := f.keyFunc(obj)
-	if err != nil {
-		return "", KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
+	return keyOf(f.keyFunc, obj)
 }
 
 // change calls do with obj's key, as a write.

@@ -87,7 +87,7 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 		}()
 	}
 	defer utilruntime.HandleCrashWithLogger(h.logger, func(context.Context, any) {
-		h.logger.Error(nil, "Event handler panicked", "handler", h.name, "key", keyString(c.Key), "type", c.Type.String())
+		h.logger.Error(nil, "Event handler panicked", "handler", h.name, "key", c.Key.String(), "type", c.Type.String())
 	})
 	switch c.Type {
 	case store.Added:
@@ -97,7 +97,7 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 	case store.Deleted:
 		var obj = c.Old
 		if c.FinalStateUnknown {
-			obj = DeletedFinalStateUnknown{Key: keyString(c.Key), Obj: c.Old}
+			obj = DeletedFinalStateUnknown{Key: c.Key.String(), Obj: c.Old}
 		}
 		if after, ok := h.handler.(deletedAfterHandler); ok {
 			after.OnDeleteAfter(c.Last, obj)

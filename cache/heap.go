@@ -88,13 +88,7 @@ func (h *Heap) add(list []any, replace bool) error {
 	return nil
 }
 
-func (h *Heap) key(obj any) (string, error) {
-	key, err := h.keyFunc(obj)
-	if err != nil {
-		return "", KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
-}
+func (h *Heap) key(obj any) (string, error) { return keyOf(h.keyFunc, obj) }
 
 // Delete removes the object that has obj's key. It fails if there is none.
 func (h *Heap) Delete(obj any) error {

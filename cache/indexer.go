@@ -41,11 +41,8 @@ func NewStore(keyFunc KeyFunc, opts ...StoreOption) Store {
 // Objects must not be modified once stored. A modified one is still found
 // under the key and the index values that it was stored with.
 func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer {
-	var c storeConfig
-	for _, opt := range opts {
-		opt(&c)
-	}
-	return &indexer{table: newTable(indexers, c.gauge()), keys: keyingBy(keyFunc), transform: c.transform}
+	c := newStoreConfig(opts)
+	return &indexer{table: newTable(indexers, c.version), keys: keyingBy(keyFunc), transform: c.transform}
 }
 
 // Add stores an object and replaces any that has its key.
@@ -163,28 +160,26 @@ var _ ThreadSafeStoreWithTransaction = (*threadSafeStore)(nil)
 // NewIndexer for its guarantees. indices is ignored, since the contents of an
 // index follow from its objects, and there are none yet.
 func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeStoreOption) ThreadSafeStore {
-	var c storeConfig
-	for _, opt := range opts {
-		opt(&c)
-	}
-	return &threadSafeStore{newTable(indexers, c.gauge())}
+	return &threadSafeStore{newTable(indexers, newStoreConfig(opts).version)}
 }
 
 // The store of a threadSafeStore has no key function, so no write is refused.
 
 // Add stores an object under a key and replaces any.
-func (s *threadSafeStore) Add(key string, obj any) { _ = s.put(storeKey(key), obj) }
+func (s *threadSafeStore) Add(key string, obj any) { _ = s.put(store.ParseKey(key), obj) }
 
 // Update is Add.
-func (s *threadSafeStore) Update(key string, obj any) { _ = s.put(storeKey(key), obj) }
+func (s *threadSafeStore) Update(key string, obj any) { _ = s.put(store.ParseKey(key), obj) }
 
 // Delete removes what is under a key. The resource version stays as it is: see
 // DeleteWithObject.
-func (s *threadSafeStore) Delete(key string) { _ = s.remove(storeKey(key), nil) }
+func (s *threadSafeStore) Delete(key string) { _ = s.remove(store.ParseKey(key), nil) }
 
 // DeleteWithObject removes what is under a key, and sets the resource version
 // to that of the deleted object.
-func (s *threadSafeStore) DeleteWithObject(key string, obj any) { _ = s.remove(storeKey(key), obj) }
+func (s *threadSafeStore) DeleteWithObject(key string, obj any) {
+	_ = s.remove(store.ParseKey(key), obj)
+}
 
 // Get returns the object under a key.
 func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get(key) }
@@ -193,7 +188,7 @@ func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get
 func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) {
 	s.replace(func(yield func(store.Key, any) bool) {
 		for key, obj := range items {
-			if !yield(storeKey(key), obj) {
+			if !yield(store.ParseKey(key), obj) {
 				return
 			}
 		}
@@ -204,7 +199,7 @@ func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) 
 func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 	ops := make([]store.Op[any], 0, len(txns))
 	for _, txn := range txns {
-		if op, ok := operation(storeKey(txn.Key), txn.Transaction); ok {
+		if op, ok := operation(store.ParseKey(txn.Key), txn.Transaction); ok {
 			ops = append(ops, op)
 		}
 	}
@@ -214,9 +209,14 @@ func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 // storeConfig is what options say about a store.
 type storeConfig struct {
 	transform TransformFunc
-	measured  bool
-	name      InformerNameAndResource
-	metrics   InformerMetricsProvider
+	version   GaugeMetric // of the resource version; may be nil
+}
+
+func newStoreConfig(opts []func(*storeConfig)) (c storeConfig) {
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c
 }
 
 // StoreOption is an option of NewStore and NewIndexer.
@@ -237,7 +237,7 @@ func WithTransformer(transformer TransformFunc) StoreOption {
 // that name, through the given provider or, if it is nil, the one of
 // SetInformerMetricsProvider. A name that is not reserved has no metrics.
 func WithStoreMetrics(identifier InformerNameAndResource, metrics InformerMetricsProvider) StoreOption {
-	return func(c *storeConfig) { c.measured, c.name, c.metrics = true, identifier, metrics }
+	return func(c *storeConfig) { c.version = versionMetric(identifier, metrics) }
 }
 
 // WithThreadSafeStoreMetrics is WithStoreMetrics for a ThreadSafeStore.
@@ -245,14 +245,10 @@ func WithThreadSafeStoreMetrics(identifier InformerNameAndResource, metricsProvi
 	return WithStoreMetrics(identifier, metricsProvider)
 }
 
-// gauge returns the metric for the resource version, or nil.
-func (c *storeConfig) gauge() GaugeMetric {
-	if !c.measured || !c.name.Reserved() {
-		return nil
+// versionMetric returns the metric of a store's resource version, or nil: see providerFor.
+func versionMetric(id InformerNameAndResource, own InformerMetricsProvider) GaugeMetric {
+	if p := providerFor(id, own); p != nil {
+		return p.NewStoreResourceVersionMetric(id)
 	}
-	provider := c.metrics
-	if provider == nil {
-		provider = informerMetricsProvider()
-	}
-	return provider.NewStoreResourceVersionMetric(c.name)
+	return nil
 }

@@ -109,7 +109,7 @@ func TestAnIndexFunctionThatFailsLeavesTheObjectStoredAndIsReported(t *testing.T
 	}
 	for _, err := range *errs {
 		var ie *store.IndexError
-		if !errors.As(err, &ie) || keyString(ie.Key) != "a/1" {
+		if !errors.As(err, &ie) || ie.Key.String() != "a/1" {
 			t.Errorf("reported: %v", err)
 		}
 	}
@@ -152,36 +152,6 @@ func TestAnObjectThatIsModifiedAfterwardsDoesNotCorruptTheStore(t *testing.T) {
 	}
 	if found, _ := s.ByIndex("labels", "changed"); len(found) != 1 {
 		t.Error("an object that was modified and stored again is not found")
-	}
-}
-
-func TestReadsGoOnWhileAWriteIsHeldUp(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	s := NewIndexer(MetaNamespaceKeyFunc, Indexers{"slow": func(obj any) ([]string, error) {
-		if obj.(*corev1.ConfigMap).Name == "slow" {
-			close(entered)
-			<-leave
-		}
-		return []string{"x"}, nil
-	}})
-	add(t, s, configMap("a", "1", 1))
-	done := make(chan error)
-	go func() { done <- s.Add(configMap("a", "slow", 2)) }()
-	<-entered
-	_, ok, _ := s.GetByKey("a/1")
-	byIndex, _ := s.ByIndex("slow", "x")
-	byValue, _ := s.Index("slow", configMap("a", "1", 1))
-	keys, _ := s.IndexKeys("slow", "x")
-	if !ok || len(s.List()) != 1 || len(s.ListKeys()) != 1 || len(byIndex) != 1 || len(byValue) != 1 || len(keys) != 1 ||
-		len(s.ListIndexFuncValues("slow")) != 1 || len(s.GetIndexers()) != 1 || s.LastStoreSyncResourceVersion() != "1" {
-		t.Error("a read does not show what was there before the write")
-	}
-	close(leave)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if len(s.List()) != 2 {
-		t.Error("the write is not there")
 	}
 }
 
@@ -331,7 +301,7 @@ func TestAnIndexerOverAnInformersStoreWritesThroughIt(t *testing.T) {
 
 // gaugeProvider gives out one gauge.
 type gaugeProvider struct {
-	noInformerMetrics
+	InformerMetricsProvider
 	value float64
 }
 

@@ -236,8 +236,8 @@ func TestAStoreReadsTheKeyThatTheFunctionWouldMake(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := keys.key(obj)
-		if err != nil || keyString(got) != want {
-			t.Fatalf("the key of %#v is %q, want %q: %v", obj, keyString(got), want, err)
+		if err != nil || got.String() != want {
+			t.Fatalf("the key of %#v is %q, want %q: %v", obj, got.String(), want, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet"
 )
@@ -81,10 +82,7 @@ func newInformer(options InformerOptions) (*indexer, *informerController) {
 	}
 	c.transform = options.Transform
 	if options.Handler != nil {
-		h := &handling{handler: options.Handler, name: handlerName(options.Handler), logger: klog.Background(), crashed: c.crashed}
-		if options.Logger != nil {
-			h.logger = *options.Logger
-		}
+		h := &handling{handler: options.Handler, name: handlerName(options.Handler), logger: ptr.Deref(options.Logger, klog.Background()), crashed: c.crashed}
 		opts := h.options()
 		opts.Resync = max(options.ResyncPeriod, 0)
 		var err error

@@ -22,22 +22,11 @@ import (
 // informerCore is the common part of this package's informers: a kinglet informer, and
 // what may be set until it starts.
 type informerCore struct {
-	example runtime.Object
-	// name is the reflector's name: where the informer was made, if it was given none.
-	name string
-	// description names the type of the objects.
-	description string
-	informer    *kinglet.Informer[any]
-	indexer     *indexer
-	reporter    *reporter
-	sharing     *source.Sharing
-	scheme      *runtime.Scheme
-	// identifier is the name under which the informer has metrics, and metrics is their
-	// provider.
-	identifier InformerNameAndResource
-	metrics    InformerMetricsProvider
-	// onMutation may be nil.
-	onMutation func(*kinglet.MutationError)
+	coreOptions
+	example  runtime.Object
+	informer *kinglet.Informer[any]
+	indexer  *indexer
+	reporter *reporter
 
 	// changing is held by SetScopes. It is locked before mu.
 	changing sync.Mutex
@@ -60,12 +49,15 @@ type informerCore struct {
 // coreOptions are the settings that are known when an informerCore is made.
 type coreOptions struct {
 	// name is the reflector's; the caller's file and line if empty.
-	name            string
+	name string
+	// description names the type of the objects; that of the example if empty.
 	description     string
 	indexers        Indexers
 	minWatchTimeout time.Duration
-	identifier      InformerNameAndResource
-	metrics         InformerMetricsProvider
+	// identifier is the name under which the informer has metrics, and metrics is their
+	// provider.
+	identifier InformerNameAndResource
+	metrics    InformerMetricsProvider
 	// sharing is ScopedInformerOptions.Sharing; one of the informer's own if nil.
 	sharing *source.Sharing
 	// scheme may be nil.
@@ -76,11 +68,7 @@ type coreOptions struct {
 }
 
 func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
-	e := &informerCore{
-		example: example, name: opts.name, description: opts.description, reporter: newReporter(),
-		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
-		onMutation: opts.onMutation,
-	}
+	e := &informerCore{coreOptions: opts, example: example, reporter: newReporter()}
 	if e.sharing == nil {
 		e.sharing = source.OwnSharing()
 	}
@@ -121,8 +109,7 @@ func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOpti
 	// It tells those of its own writes that reads show by other indexes now.
 	e.indexer.indexes = e.informer
 	e.indexer.scopes = e.scopeIDs
-	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
-	e.indexer.version = measured.gauge()
+	e.indexer.version = versionMetric(opts.identifier, opts.metrics)
 	return e
 }
 

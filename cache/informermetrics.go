@@ -2,19 +2,15 @@ package cache
 
 import (
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// informerMetrics holds the process-wide provider. It is a global because
-// SetInformerMetricsProvider has no other place to put it.
-var informerMetrics struct {
-	once     sync.Once
-	mu       sync.RWMutex
-	provider InformerMetricsProvider // guarded by mu; nil until set
-}
+// informerMetrics is the process-wide provider, nil until it is set. It is a
+// global because SetInformerMetricsProvider has no other place to put it.
+var informerMetrics atomic.Pointer[InformerMetricsProvider]
 
 // SetInformerMetricsProvider sets the provider of metrics for all queues and
 // stores that are made after it and name none of their own. Only the first call
@@ -22,23 +18,24 @@ var informerMetrics struct {
 // still use, get the same provider. It does not block and is safe for
 // concurrent use.
 func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
-	informerMetrics.once.Do(func() {
+	if informerMetrics.CompareAndSwap(nil, &metricsProvider) {
 		kc.SetInformerMetricsProvider(metricsProvider)
-		informerMetrics.mu.Lock()
-		defer informerMetrics.mu.Unlock()
-		informerMetrics.provider = metricsProvider
-	})
+	}
 }
 
-// informerMetricsProvider returns the process-wide provider, or one that does
-// nothing.
-func informerMetricsProvider() InformerMetricsProvider {
-	informerMetrics.mu.RLock()
-	defer informerMetrics.mu.RUnlock()
-	if informerMetrics.provider == nil {
-		return noInformerMetrics{}
+// providerFor returns the provider of metrics under a name: own or, if it is nil, the
+// process-wide one; nil if there is none, or the name is not reserved.
+func providerFor(id InformerNameAndResource, own InformerMetricsProvider) InformerMetricsProvider {
+	switch {
+	case !id.Reserved():
+		return nil
+	case own != nil:
+		return own
 	}
-	return informerMetrics.provider
+	if p := informerMetrics.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // queueMetrics are the metrics of one queue; zero if there are none.
@@ -71,41 +68,13 @@ func (m queueMetrics) observe(began time.Time) {
 	}
 }
 
-// newQueueMetrics asks provider, or the process-wide one if it is nil, for the
-// metrics of a queue. A queue whose name is not reserved has none.
-func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvider) queueMetrics {
-	if !id.Reserved() {
+// newQueueMetrics returns the metrics of a queue: see providerFor.
+func newQueueMetrics(id InformerNameAndResource, own InformerMetricsProvider) queueMetrics {
+	p := providerFor(id, own)
+	if p == nil {
 		return queueMetrics{}
 	}
-	if provider == nil {
-		provider = informerMetricsProvider()
-	}
-	return queueMetrics{
-		queued:  provider.NewQueuedItemMetric(id),
-		latency: provider.NewProcessingLatencyMetric(id),
-	}
-}
-
-// noopMetric implements every metric and does nothing.
-type noopMetric struct{}
-
-func (noopMetric) Inc()            {}
-func (noopMetric) Set(float64)     {}
-func (noopMetric) Observe(float64) {}
-
-// noInformerMetrics provides noopMetric.
-type noInformerMetrics struct{}
-
-func (noInformerMetrics) NewQueuedItemMetric(InformerNameAndResource) GaugeMetric {
-	return noopMetric{}
-}
-
-func (noInformerMetrics) NewProcessingLatencyMetric(InformerNameAndResource) HistogramMetric {
-	return noopMetric{}
-}
-
-func (noInformerMetrics) NewStoreResourceVersionMetric(InformerNameAndResource) GaugeMetric {
-	return noopMetric{}
+	return queueMetrics{queued: p.NewQueuedItemMetric(id), latency: p.NewProcessingLatencyMetric(id)}
 }
 
 // meter reports what an informer does in metrics. There is no queue between
@@ -176,12 +145,8 @@ func NewInformerName(name string) (*InformerName, error) { return kc.NewInformer
 func ResetInformerNamesForTesting() { kc.ResetInformerNamesForTesting() }
 
 // reflectorMetricsProvider is process-wide because SetReflectorMetricsProvider
-// is.
-var reflectorMetricsProvider struct {
-	once     sync.Once
-	mu       sync.RWMutex
-	provider MetricsProvider // guarded by mu; nil until set
-}
+// is; nil until it is set.
+var reflectorMetricsProvider atomic.Pointer[MetricsProvider]
 
 // SetReflectorMetricsProvider sets the provider of metrics for all reflectors
 // and controllers that start after it. Only the first call counts. It does not
@@ -191,12 +156,9 @@ var reflectorMetricsProvider struct {
 // its lifetime. A watch-list counts as a list up to the end of its initial
 // events, and as a watch from there.
 func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
-	reflectorMetricsProvider.once.Do(func() {
+	if reflectorMetricsProvider.CompareAndSwap(nil, &metricsProvider) {
 		kc.SetReflectorMetricsProvider(metricsProvider)
-		reflectorMetricsProvider.mu.Lock()
-		defer reflectorMetricsProvider.mu.Unlock()
-		reflectorMetricsProvider.provider = metricsProvider
-	})
+	}
 }
 
 // reflectorMetrics are the metrics of one reflector; nil if there are none.
@@ -207,12 +169,11 @@ type reflectorMetrics struct {
 }
 
 func newReflectorMetrics(name string) *reflectorMetrics {
-	reflectorMetricsProvider.mu.RLock()
-	p := reflectorMetricsProvider.provider
-	reflectorMetricsProvider.mu.RUnlock()
-	if p == nil {
+	set := reflectorMetricsProvider.Load()
+	if set == nil || *set == nil {
 		return nil
 	}
+	p := *set
 	return &reflectorMetrics{
 		lists:         p.NewListsMetric(name),
 		listDuration:  p.NewListDurationMetric(name),

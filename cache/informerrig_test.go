@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func testPod(name, node string) *corev1.Pod {
 	p := testpods.New(name, node)
@@ -90,26 +93,44 @@ func (d *diary) expect(t *testing.T, want ...string) {
 	d.lines = nil
 }
 
-// runInformer runs an informer or controller until the returned function is
-// called, which waits for its end.
-func runInformer(inf interface{ RunWithContext(context.Context) }) (stop func()) {
+// start calls run, and returns a function that ends its context and waits for its return.
+func start(run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		inf.RunWithContext(ctx)
+		run(ctx)
 	}()
-	synctest.Wait()
 	return func() {
 		cancel()
 		<-ended
 	}
 }
 
-func added(t *testing.T, r ResourceEventHandlerRegistration, err error) ResourceEventHandlerRegistration {
+// runInformer runs an informer or controller until the returned function is
+// called, which waits for its end.
+func runInformer(inf interface{ RunWithContext(context.Context) }) (stop func()) {
+	stop = start(inf.RunWithContext)
+	synctest.Wait()
+	return stop
+}
+
+// handle adds a handler.
+func handle(t *testing.T, inf SharedInformer, h ResourceEventHandler) ResourceEventHandlerRegistration {
 	t.Helper()
+	r, err := inf.AddEventHandler(h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// newScoped is NewScopedInformer of pods.
+func newScoped(t *testing.T, options ScopedInformerOptions, scopes ...ScopedListerWatcher) ScopedInformer {
+	t.Helper()
+	inf, err := NewScopedInformer(&corev1.Pod{}, options, scopes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inf
 }

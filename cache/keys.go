@@ -3,12 +3,10 @@ package cache
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -22,17 +20,6 @@ import (
 // typed packages use: it is split at the first slash, which costs no
 // allocation. A string that begins with a slash stays whole, since "/b" is not
 // "b".
-
-// storeKey converts a key of this package to the store's.
-func storeKey(key string) store.Key { return store.ParseKey(key) }
-
-// keyString is the inverse of storeKey.
-func keyString(key store.Key) string {
-	if key.Namespace == "" {
-		return key.Name
-	}
-	return key.Namespace + "/" + key.Name
-}
 
 // keying reads store keys from objects.
 type keying struct {
@@ -59,6 +46,15 @@ func keyingBy(fn KeyFunc) keying {
 // codeOf identifies a top-level function. A closure is never one of them.
 func codeOf(fn KeyFunc) uintptr { return reflect.ValueOf(fn).Pointer() }
 
+// keyOf returns the key that fn makes of an object. The error is a KeyError.
+func keyOf(fn func(any) (string, error), obj any) (string, error) {
+	key, err := fn(obj)
+	if err != nil {
+		return "", KeyError{Obj: obj, Err: err}
+	}
+	return key, nil
+}
+
 // key returns an object's key. The error is a KeyError.
 func (k *keying) key(obj any) (store.Key, error) {
 	key, err := k.read(obj)
@@ -76,7 +72,7 @@ func (k *keying) read(obj any) (store.Key, error) {
 			return metaKey(o), nil
 		case DeletedFinalStateUnknown:
 			if k.tombstones {
-				return storeKey(o.Key), nil
+				return store.ParseKey(o.Key), nil
 			}
 		}
 	}
@@ -84,18 +80,17 @@ func (k *keying) read(obj any) (store.Key, error) {
 	if err != nil {
 		return store.Key{}, err
 	}
-	return storeKey(key), nil
+	return store.ParseKey(key), nil
 }
 
-// metaKey returns storeKey of the string that MetaNamespaceKeyFunc returns
-// for o.
+// metaKey returns the key of the string that MetaNamespaceKeyFunc returns for o.
 func metaKey(o metav1.Object) store.Key {
 	namespace, name := o.GetNamespace(), o.GetName()
 	switch {
 	case namespace == "":
-		return storeKey(name)
+		return store.ParseKey(name)
 	case strings.IndexByte(namespace, '/') >= 0:
-		return storeKey(namespace + "/" + name)
+		return store.ParseKey(namespace + "/" + name)
 	}
 	return store.Key{Namespace: namespace, Name: name}
 }
@@ -135,33 +130,17 @@ func (s *keyStrings) of(key store.Key) string {
 // A store that is given this very function, not one that calls it, reads keys
 // from the objects without building a string.
 func MetaNamespaceKeyFunc(obj any) (string, error) {
-	if key, ok := obj.(ExplicitKey); ok {
-		return string(key), nil
-	}
-	name, err := ObjectToName(obj)
-	if err != nil {
-		return "", err
-	}
-	return name.String(), nil
+	return kc.MetaNamespaceKeyFunc(obj)
 }
 
 // DeletionHandlingMetaNamespaceKeyFunc is MetaNamespaceKeyFunc, except that
 // it returns the key in a DeletedFinalStateUnknown.
 func DeletionHandlingMetaNamespaceKeyFunc(obj any) (string, error) {
-	if d, ok := obj.(DeletedFinalStateUnknown); ok {
-		return d.Key, nil
-	}
-	return MetaNamespaceKeyFunc(obj)
+	return kc.DeletionHandlingMetaNamespaceKeyFunc(obj)
 }
 
 // ObjectToName returns the namespace and name of an object with metadata.
-func ObjectToName(obj any) (ObjectName, error) {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return ObjectName{}, fmt.Errorf("object has no meta: %w", err)
-	}
-	return MetaObjectToName(m), nil
-}
+func ObjectToName(obj any) (ObjectName, error) { return kc.ObjectToName(obj) }
 
 // DeletionHandlingObjectToName is ObjectToName, except that it returns the
 // name in the key of a DeletedFinalStateUnknown.
@@ -206,31 +185,13 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 
 // MetaNamespaceIndexFunc indexes objects by their namespace; see
 // NamespaceIndex.
-func MetaNamespaceIndexFunc(obj any) ([]string, error) {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return []string{""}, fmt.Errorf("object has no meta: %w", err)
-	}
-	return []string{m.GetNamespace()}, nil
-}
+func MetaNamespaceIndexFunc(obj any) ([]string, error) { return kc.MetaNamespaceIndexFunc(obj) }
 
 // IndexFuncToKeyFuncAdapter makes a key function of an index function that
 // has exactly one value for every object. The key function fails for an
 // object with none or several.
 func IndexFuncToKeyFuncAdapter(indexFunc IndexFunc) KeyFunc {
-	return func(obj any) (string, error) {
-		values, err := indexFunc(obj)
-		if err != nil {
-			return "", err
-		}
-		switch len(values) {
-		case 0:
-			return "", errors.New("unexpected empty indexKeys")
-		case 1:
-			return values[0], nil
-		}
-		return "", fmt.Errorf("too many keys: %v", values)
-	}
+	return kc.IndexFuncToKeyFuncAdapter(indexFunc)
 }
 
 // storeIndexFunc converts an index function of this package to a store's. A

@@ -12,29 +12,16 @@ import (
 
 // Objects of one type.
 type (
-	// Object is what the typed handlers and informers work with.
-	Object = kc.Object
-	// TypedIndexFunc is an IndexFunc of one type.
-	TypedIndexFunc[T any] = kc.TypedIndexFunc[T]
-	// TypedIndexers are index functions of one type by name.
-	TypedIndexers[T any] = kc.TypedIndexers[T]
-	// TypedIndexer is an Indexer with typed variants of its methods.
-	TypedIndexer[T any] = kc.TypedIndexer[T]
-	// TypedSharedIndexInformer is a SharedIndexInformer with typed variants of
-	// its methods.
-	TypedSharedIndexInformer[T Object] = kc.TypedSharedIndexInformer[T]
-	// TypedResourceEventHandler receives changes of objects of one type.
-	TypedResourceEventHandler[T Object] = kc.TypedResourceEventHandler[T]
-	// TypedResourceEventHandlerFuncs is ResourceEventHandlerFuncs for one type.
-	TypedResourceEventHandlerFuncs[T Object] = kc.TypedResourceEventHandlerFuncs[T]
-	// TypedResourceEventHandlerDetailedFuncs is
-	// ResourceEventHandlerDetailedFuncs for one type.
+	Object                                           = kc.Object
+	TypedIndexFunc[T any]                            = kc.TypedIndexFunc[T]
+	TypedIndexers[T any]                             = kc.TypedIndexers[T]
+	TypedIndexer[T any]                              = kc.TypedIndexer[T]
+	TypedSharedIndexInformer[T Object]               = kc.TypedSharedIndexInformer[T]
+	TypedResourceEventHandler[T Object]              = kc.TypedResourceEventHandler[T]
+	TypedResourceEventHandlerFuncs[T Object]         = kc.TypedResourceEventHandlerFuncs[T]
 	TypedResourceEventHandlerDetailedFuncs[T Object] = kc.TypedResourceEventHandlerDetailedFuncs[T]
-	// TypedFilteringResourceEventHandler is FilteringResourceEventHandler for
-	// one type.
-	TypedFilteringResourceEventHandler[T Object] = kc.TypedFilteringResourceEventHandler[T]
-	// DeletedObject is what is known of an object that is gone.
-	DeletedObject[T Object] = kc.DeletedObject[T]
+	TypedFilteringResourceEventHandler[T Object]     = kc.TypedFilteringResourceEventHandler[T]
+	DeletedObject[T Object]                          = kc.DeletedObject[T]
 )
 
 // MutationCacheOptions say how a MutationCache works.
@@ -43,17 +30,13 @@ type MutationCacheOptions = kc.MutationCacheOptions
 // TypedIndexersToIndexers converts index functions of one type to index
 // functions of any type. They panic for an object of another type.
 func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
-	untyped := make(Indexers, len(indexers))
-	for name, fn := range indexers {
-		untyped[name] = TypedIndexerFuncToIndexerFunc(fn)
-	}
-	return untyped
+	return kc.TypedIndexersToIndexers(indexers)
 }
 
 // TypedIndexerFuncToIndexerFunc converts an index function of one type to one
 // of any type. It panics for an object of another type.
 func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
-	return func(obj any) ([]string, error) { return indexer(obj.(T)) }
+	return kc.TypedIndexerFuncToIndexerFunc(indexer)
 }
 
 // NewTypedSharedIndexInformer gives an informer's methods typed variants. The

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,7 @@ import (
 // What a scope leaves out is left out however its objects are read, and its transform gets
 // the rest.
 func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	client := podServer(t, runtime.ContentTypeProtobuf)
 	made := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
 	for name, c := range map[string]struct {
 		lw       ListerWatcher
@@ -57,7 +56,7 @@ func TestWhatIsLeftOutIsSoHoweverObjectsAreRead(t *testing.T) {
 }
 
 func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	client := podServer(t, runtime.ContentTypeProtobuf)
 	byNode := SharedIndexInformerOptions{Indexers: Indexers{"node": func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }}}
 	for want, c := range map[string]struct {
 		scope   ScopedListerWatcher
@@ -78,15 +77,9 @@ func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
 // podsOnceSynced runs an informer of a scope until it has its two pods.
 func podsOnceSynced(t *testing.T, scope ScopedListerWatcher) (pods []*corev1.Pod) {
 	t.Helper()
-	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, scope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	inf := newScoped(t, ScopedInformerOptions{}, scope)
+	defer start(inf.RunWithContext)()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	for _, obj := range inf.GetStore().List() {

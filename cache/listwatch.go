@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 
 	"github.com/kinglet-go/kinglet/source"
@@ -143,46 +144,16 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 
 // ToListerWithContext returns l itself if it takes a context, else a Lister
 // that ignores the context.
-func ToListerWithContext(l Lister) ListerWithContext {
-	if with, ok := l.(ListerWithContext); ok {
-		return with
-	}
-	return contextIgnoringLister{l}
-}
+func ToListerWithContext(l Lister) ListerWithContext { return kc.ToListerWithContext(l) }
 
 // ToWatcherWithContext returns w itself if it takes a context, else a Watcher
 // that ignores the context.
-func ToWatcherWithContext(w Watcher) WatcherWithContext {
-	if with, ok := w.(WatcherWithContext); ok {
-		return with
-	}
-	return contextIgnoringWatcher{w}
-}
+func ToWatcherWithContext(w Watcher) WatcherWithContext { return kc.ToWatcherWithContext(w) }
 
 // ToListerWatcherWithContext returns lw itself if it takes a context for both,
 // else one that uses the context where lw does.
 func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
-	if with, ok := lw.(ListerWatcherWithContext); ok {
-		return with
-	}
-	return struct {
-		ListerWithContext
-		WatcherWithContext
-	}{ToListerWithContext(lw), ToWatcherWithContext(lw)}
-}
-
-type contextIgnoringLister struct{ Lister }
-
-func (l contextIgnoringLister) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	//lint:ignore SA1019 It is all that this lister has.
-	return l.List(options)
-}
-
-type contextIgnoringWatcher struct{ Watcher }
-
-func (w contextIgnoringWatcher) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	//lint:ignore SA1019 It is all that this watcher has.
-	return w.Watch(options)
+	return kc.ToListerWatcherWithContext(lw)
 }
 
 // ToListWatcherWithWatchListSemantics returns lw together with what client

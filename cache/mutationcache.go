@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -172,12 +173,7 @@ func (c *mutationCache) under(values IndexFunc, obj any, key, value string) bool
 		c.logger.V(4).Info("An index function failed for an object of the mutation cache", "key", key, "err", err)
 		return false
 	}
-	for _, v := range got {
-		if v == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(got, value)
 }
 
 // Mutation records that an object was written, unless something newer, or its

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
@@ -135,30 +136,13 @@ func TestTenThousandInformersStartedAndStoppedLeaveNothing(t *testing.T) {
 	}
 }
 
-// logLines is a logger that keeps its lines.
-type logLines struct {
-	mu    sync.Mutex
-	lines []string // guarded by mu
-}
-
-func (l *logLines) logger(verbosity int) klog.Logger {
-	return funcr.New(func(_, args string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, args)
-	}, funcr.Options{Verbosity: verbosity})
-}
-
 // phases returns the lines about phases since the last time.
-func (l *logLines) phases() (lines []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.lines {
+func phases(log *testkit.Log) (lines []string) {
+	for line := range strings.Lines(log.Take()) {
 		if strings.Contains(line, `"phase"=`) {
 			lines = append(lines, line)
 		}
 	}
-	l.lines = nil
 	return lines
 }
 
@@ -174,16 +158,15 @@ func TestChangesOfPhaseAreLoggedAtMostOnceAMinuteAndCause(t *testing.T) {
 			}
 			return nil
 		})
-		log := &logLines{}
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), log.logger(0)))
+		log := &testkit.Log{}
+		logger := funcr.New(func(_, args string) { fmt.Fprintln(log, args) }, funcr.Options{})
 		informer := NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, SharedIndexInformerOptions{ObjectDescription: "pods"})
 		if err := informer.SetWatchErrorHandler(func(*Reflector, error) {}); err != nil { // as programs do that stay silent
 			t.Fatal(err)
 		}
-		var running sync.WaitGroup
-		running.Go(func() { informer.RunWithContext(ctx) })
+		stop := start(func(ctx context.Context) { informer.RunWithContext(klog.NewContext(ctx, logger)) })
 		testbubble.Elapse(time.Hour)
-		lines := log.phases()
+		lines := phases(log)
 		if len(lines) < 30 || len(lines) > 61 {
 			t.Errorf("%d lines in an hour of failures", len(lines))
 		}
@@ -198,14 +181,13 @@ func TestChangesOfPhaseAreLoggedAtMostOnceAMinuteAndCause(t *testing.T) {
 		failing = false
 		mu.Unlock()
 		testbubble.Elapse(10 * time.Minute)
-		lines = log.phases()
+		lines = phases(log)
 		for len(lines) > 0 && strings.Contains(lines[0], "informer fails") {
 			lines = lines[1:]
 		}
 		if len(lines) != 1 || !strings.Contains(lines[0], `"msg"="informer is well again"`) || strings.Contains(fmt.Sprint(lines), "secret-name") {
 			t.Errorf("when it is well: %q", lines)
 		}
-		cancel()
-		running.Wait()
+		stop()
 	})
 }

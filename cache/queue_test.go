@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -182,30 +181,12 @@ func TestQueuesLoseNothingBetweenManyWritersAndConsumers(t *testing.T) {
 			writers.Wait()
 			q.Close()
 			consumers.Wait()
+			if got := Pop(q); got != nil {
+				t.Errorf("popped %v of a closed queue", got)
+			}
 			if n := popped.Load(); n != 1000 {
 				t.Errorf("%d of 1000 were popped", n)
 			}
 		})
 	}
-}
-
-func TestAWaitingPopEndsWithAWriteAndWithClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFIFO(func(obj any) (string, error) { return obj.(string), nil })
-		results := make(chan any, 2)
-		for range 2 {
-			go func() { results <- Pop(f) }()
-		}
-		synctest.Wait()
-		if err := f.Add("a"); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-results; got != "a" {
-			t.Errorf("popped %v", got)
-		}
-		f.Close()
-		if got := <-results; got != nil || !f.IsClosed() {
-			t.Errorf("popped %v of a closed queue", got)
-		}
-	})
 }

@@ -58,8 +58,8 @@ func throughTransport(t *testing.T, of kubernetes.Interface) kubernetes.Interfac
 
 // TestAnInformersStatusShowsHowItReads and why, if not from the wire.
 func TestAnInformersStatusShowsHowItReads(t *testing.T) {
-	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
-	text, _ := podServer(t, runtime.ContentTypeJSON)
+	proto := podServer(t, runtime.ContentTypeProtobuf)
+	text := podServer(t, runtime.ContentTypeJSON)
 	through := throughTransport(t, proto)
 	pods, unknown := corev1.SchemeGroupVersion.WithResource("pods"), schema.GroupVersionResource{}
 	fromClient := func(c Getter) ListerWatcher { return NewListWatchFromClient(c, "pods", "ns", notGone) }
@@ -77,6 +77,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	}{
 		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "", 0, 0, pods, pods},
 		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, "", 0, 0, pods, pods},
+		{"from a client that knows watch-lists", ToListWatcherWithWatchListSemantics(NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone), proto), source.PathProtobuf, nil, "", 0, 0, pods, pods},
 		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, "", 0, 1, unknown, unknown},
 		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, "", 0, 0, unknown, pods},
 		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, "", 0, 1, unknown, unknown},
@@ -112,11 +113,8 @@ func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, ve
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, example, 0, Indexers{})
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	defer start(func(ctx context.Context) { inf.RunWithContext(klog.NewContext(ctx, logger)) })()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	return inf.(Observable).Status()
@@ -124,7 +122,7 @@ func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, ve
 
 // TestThatTheWireIsLeftIsLoggedOnce: what was read from it first cannot be.
 func TestThatTheWireIsLeftIsLoggedOnce(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	client := podServer(t, runtime.ContentTypeProtobuf)
 	log := &testkit.Log{}
 	// The server has pods, whatever the example says.
 	status := statusOnceSynced(t, NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone), &corev1.Node{}, 0, log)

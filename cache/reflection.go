@@ -145,7 +145,11 @@ func (r *reflection) begin(parent context.Context) (*reflectionRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.sink.moved = chained(e.sink.moved, r.moved)
+		count := e.sink.moved
+		e.sink.moved = func(version string) {
+			count(version)
+			r.moved(version)
+		}
 		r.engine = e
 	}
 	if r.run != nil {
@@ -171,14 +175,6 @@ func (r *reflection) begin(parent context.Context) (*reflectionRun, error) {
 		r.over(run)
 	}()
 	return run, nil
-}
-
-// chained returns a function that calls both.
-func chained(first, second func(string)) func(string) {
-	return func(version string) {
-		first(version)
-		second(version)
-	}
 }
 
 // newEngine makes an engine from the shell's present fields.

@@ -15,6 +15,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -63,11 +64,7 @@ func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store Reflector
 	if options.TypeDescription == "" {
 		options.TypeDescription = describeType(expectedType)
 	}
-	r := &reflection{lw: lw, example: expectedType, store: store, options: options}
-	r.logger = klog.Background()
-	if options.Logger != nil {
-		r.logger = *options.Logger
-	}
+	r := &reflection{lw: lw, example: expectedType, store: store, options: options, logger: ptr.Deref(options.Logger, klog.Background())}
 	if r.options.Clock == nil {
 		r.options.Clock = clock.RealClock{}
 	}

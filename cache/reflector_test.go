@@ -40,16 +40,10 @@ func reflecting(t *testing.T, lists []func() (runtime.Object, error), options Re
 		if set != nil {
 			set(r.Reflector)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			r.RunWithContext(ctx)
-		}()
+		stop := start(r.RunWithContext)
 		synctest.Wait()
 		during(t, r)
-		cancel()
-		<-done
+		stop()
 	})
 }
 
@@ -221,9 +215,7 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 				utilruntime.ReallyCrash = false
 				utilruntime.PanicHandlers = []func(context.Context, any){func(context.Context, any) { panics.Add(1) }}
 				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithCancel(t.Context())
-					done := make(chan struct{})
-					go func() { defer close(done); run(s)(ctx) }()
+					stop := start(run(s))
 					testbubble.Elapse(time.Minute)
 					if n := panics.Load(); n != 1 {
 						t.Errorf("%d panics were handled", n)
@@ -231,8 +223,7 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 					if asked := s.heard(); !strings.HasSuffix(asked, "watch 1") || strings.Count(asked, strings.ToLower(verb)) != 2 {
 						t.Errorf("asked %s", asked)
 					}
-					cancel()
-					<-done
+					stop()
 				})
 			})
 		}
@@ -266,9 +257,7 @@ func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
 			t.Errorf("ListAndWatch returned %v", err)
 		}
 		want(t, "version", r.LastSyncResourceVersion(), "")
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); r.RunWithContext(ctx) }()
+		stop := start(r.RunWithContext)
 		testbubble.Elapse(time.Minute)
 		if store.heard() == "" {
 			t.Error("not listed again")
@@ -279,8 +268,7 @@ func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 		want(t, "version", r.LastSyncResourceVersion(), "1")
-		cancel()
-		<-done
+		stop()
 	})
 }
 
@@ -295,15 +283,12 @@ func TestObjectsWithoutAKeyDoNotKeepOutTheOthers(t *testing.T) {
 			return MetaNamespaceKeyFunc(obj)
 		})
 		r := NewReflector(s, &corev1.Pod{}, store, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); r.RunWithContext(ctx) }()
+		stop := start(r.RunWithContext)
 		synctest.Wait()
 		if keys := store.ListKeys(); len(keys) != 2 {
 			t.Errorf("the store has %v", keys)
 		}
-		cancel()
-		<-done
+		stop()
 	})
 }
 
@@ -322,15 +307,12 @@ func TestWhatAReflectorHandsOverIsNobodyElses(t *testing.T) {
 			return obj, nil
 		}})
 		r := NewReflector(s, &corev1.Pod{}, queue, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); r.RunWithContext(ctx) }()
+		stop := start(r.RunWithContext)
 		synctest.Wait()
 		popped := Pop(queue).(Deltas)[0].Object.(ReplacedAllInfo)
 		if got := popped.Objects[0].(*corev1.Pod).Spec.Containers[0].Name; got != "changed" || popped.ResourceVersion != "5" {
 			t.Errorf("popped %v of %+v", got, popped)
 		}
-		cancel()
-		<-done
+		stop()
 	})
 }

@@ -87,12 +87,7 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4")), lists("6", pod("a", "3"), pod("b", "4"), pod("c", "6"))}}
 		r := NewNamedReflector("me", s, &corev1.Pod{}, &taker{}, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			r.RunWithContext(ctx)
-		}()
+		stop := start(r.RunWithContext)
 		testbubble.Elapse(time.Minute)
 		s.watched().Add(pod("c", "6"))
 		testbubble.Elapse(10 * time.Second)
@@ -106,26 +101,19 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 		} {
 			want(t, name, f.of("me "+name), figures)
 		}
-		cancel()
-		<-done
+		stop()
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{lists: []func() (runtime.Object, error){lists("7", pod("a", "3"))}}
 		informer := NewSharedIndexInformer(s, &corev1.Pod{}, 0, Indexers{})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			informer.RunWithContext(ctx)
-		}()
+		stop := start(informer.RunWithContext)
 		testbubble.Elapse(time.Second)
 		s.watched().Add(pod("c", "8"))
 		testbubble.Elapse(time.Second)
 		name := informer.(*sharedInformer).name
 		want(t, "version of an informer", f.of(name+" version"), "[7 8]")
 		want(t, "lists of an informer", f.of(name+" lists"), "[1]")
-		cancel()
-		<-done
+		stop()
 	})
 }
 

@@ -104,8 +104,10 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 	if s.Scope.ID != "" {
 		name += ", scope " + s.Scope.ID
 	}
-	late := newLateSource(s.ListerWatcher, name)
-	late.transform, late.fields = s.Transform, s.fields()
+	late := &lateSource{lw: s.ListerWatcher, name: name, transform: s.Transform, fields: s.fields()}
+	if made := listWatchIn(s.ListerWatcher).made; made != nil {
+		late.made = made.groupVersionResource()
+	}
 	if s.Transform == nil && e.example != nil { // a transform may set what is left out
 		late.checkIndex = late.fields.IndexCheck(e.example)
 	}

@@ -38,16 +38,12 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, c := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1")), server(t, podIn("c", "z", "n1"))
 		options := ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}}
-		inf, err := NewScopedInformer(&corev1.Pod{}, options, scopedOf("a", a, nil), scopedOf("b", b, moved("n2")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, options, scopedOf("a", a, nil), scopedOf("b", b, moved("n2")))
 		if err := inf.SetTransform(moved("n3")); err != nil {
 			t.Fatal(err)
 		}
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		reg := added(t, r, err)
+		reg := handle(t, inf, d)
 		stop := runInformer(inf)
 		d.expect(t, "first x@n3", "first y@n2")
 		if !inf.HasSynced() || !reg.HasSynced() {
@@ -87,25 +83,6 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 	})
 }
 
-func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := ScopedListerWatcher{ListerWatcher: server(t, podIn("a", "x", "n1")), Transform: moved("n2")}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		added(t, r, err)
-		stop := runInformer(inf)
-		defer stop()
-		d.expect(t, "first x@n2")
-		if inf.LastSyncResourceVersion() == "" || inf.Kinglet().Snapshot().Len() != 1 {
-			t.Errorf("version %q, %d objects", inf.LastSyncResourceVersion(), inf.Kinglet().Snapshot().Len())
-		}
-	})
-}
-
 // TestTheStoresVersionIsTheOldestOfTheScopes with namespaces, and with one beside all
 // others.
 func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
@@ -126,10 +103,7 @@ func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
 			if second == "" {
 				other.Scope = kinglet.Scope{Contains: func(k store.Key) bool { return k.Namespace != "a" }}
 			}
-			inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, other)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inf := newScoped(t, ScopedInformerOptions{}, other)
 			_ = inf.SetWatchErrorHandler(func(*Reflector, error) {})
 			version := inf.GetIndexer().LastStoreSyncResourceVersion
 			stop := runInformer(inf)
@@ -175,10 +149,7 @@ func TestAScopedInformerRefusesScopesThatCannotBe(t *testing.T) {
 				t.Errorf("%s is taken", name)
 			}
 		}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, ScopedInformerOptions{})
 		stop := runInformer(inf)
 		defer stop()
 		if !inf.HasSynced() {

@@ -19,14 +19,35 @@ import (
 
 var errBoom = errors.New("boom")
 
+// record is a list of words that several goroutines write.
+type record struct {
+	mu    sync.Mutex
+	words []string // guarded by mu
+}
+
+func (r *record) add(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.words = append(r.words, fmt.Sprintf(format, args...))
+}
+
+// heard returns what was added since it was called last.
+func (r *record) heard() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := strings.Join(r.words, ", ")
+	r.words = nil
+	return all
+}
+
 // script is a ListerWatcher that answers as it is told, in turn, and notes what
 // it was asked. A list without an answer is empty, at version 1; a watch
 // without one sends nothing.
 type script struct {
+	record
 	mu      sync.Mutex
 	lists   []func() (runtime.Object, error) // guarded by mu
 	watches []func() (watch.Interface, error)
-	asked   []string // guarded by mu
 	running []*watch.FakeWatcher
 }
 
@@ -46,7 +67,7 @@ func (s *script) ListWithContext(_ context.Context, o metav1.ListOptions) (runti
 	if o.Limit == 1 && o.ResourceVersion == "" {
 		return podList("1000000000"), nil // a probe, which is no part of the script
 	}
-	s.asked = append(s.asked, fmt.Sprintf("list %s limit %d", o.ResourceVersion, o.Limit))
+	s.add("list %s limit %d", o.ResourceVersion, o.Limit)
 	if len(s.lists) == 0 {
 		return podList("1"), nil
 	}
@@ -58,7 +79,7 @@ func (s *script) ListWithContext(_ context.Context, o metav1.ListOptions) (runti
 func (s *script) WatchWithContext(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, "watch "+o.ResourceVersion)
+	s.add("watch %s", o.ResourceVersion)
 	if len(s.watches) > 0 {
 		answer := s.watches[0]
 		s.watches = s.watches[1:]
@@ -67,15 +88,6 @@ func (s *script) WatchWithContext(_ context.Context, o metav1.ListOptions) (watc
 	w := watch.NewFake()
 	s.running = append(s.running, w)
 	return w, nil
-}
-
-// heard returns what was asked since it was called last.
-func (s *script) heard() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := strings.Join(s.asked, ", ")
-	s.asked = nil
-	return asked
 }
 
 // watched returns the watch that was begun last without an answer.
@@ -114,15 +126,15 @@ func pod(name, version string) *corev1.Pod {
 // taker is a ReflectorStore that notes what it is told, and implements every
 // interface that a reflector asks for.
 type taker struct {
+	record
 	mu   sync.Mutex
-	told []string         // guarded by mu
 	fail map[string]error // what the method of that name returns; guarded by mu
 }
 
 func (s *taker) tell(method string, words ...any) error {
+	s.add("%s", strings.TrimSpace(method+" "+fmt.Sprintln(words...)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, strings.TrimSpace(method+" "+fmt.Sprintln(words...)))
 	return s.fail[method]
 }
 
@@ -157,15 +169,6 @@ func (s *taker) Replace(list []any, version string) error {
 func (s *taker) Bookmark(version string) error { return s.tell("bookmark", version) }
 
 func (s *taker) UpdateResourceVersion(version string) { _ = s.tell("version", version) }
-
-// heard returns what was told since it was called last.
-func (s *taker) heard() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	told := strings.Join(s.told, ", ")
-	s.told = nil
-	return told
-}
 
 func want(t *testing.T, what, got, want string) {
 	t.Helper()

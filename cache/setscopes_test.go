@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/store"
@@ -17,13 +15,9 @@ func TestSetScopesChangesTheSourcesOfOneInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1"))
 		all := ScopedListerWatcher{ListerWatcher: a}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, ScopedInformerOptions{}, all)
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		added(t, r, err)
+		handle(t, inf, d)
 		// Before it runs, too.
 		if err := inf.SetScopes(scopedOf("a", a, nil)); err != nil {
 			t.Fatal(err)
@@ -61,10 +55,7 @@ func TestSetScopesChangesTheSourcesOfOneInformer(t *testing.T) {
 
 func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, ScopedListerWatcher{ListerWatcher: server(t, podIn("a", "x", "n1"))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, ScopedInformerOptions{}, ScopedListerWatcher{ListerWatcher: server(t, podIn("a", "x", "n1"))})
 		stop := runInformer(inf)
 		defer stop()
 		for range 2 {
@@ -91,10 +82,7 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
 	lw := &ListWatch{}
 	for range testkit.Trials(5000) {
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		inf := newScoped(t, ScopedInformerOptions{})
 		var both sync.WaitGroup
 		both.Go(func() {
 			if err := inf.AddScope(scopedOf("b", lw, nil)); err != nil {
@@ -119,12 +107,9 @@ func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
 }
 
 func TestAScopedInformerHasTheNameOfItsObjectsAndNotOfAFile(t *testing.T) {
-	inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{
+	inf := newScoped(t, ScopedInformerOptions{
 		SharedIndexInformerOptions: SharedIndexInformerOptions{ObjectDescription: "v1, Kind=Pod"},
 	}, ScopedListerWatcher{ListerWatcher: server(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if name := inf.(*sharedInformer).name; name != "v1, Kind=Pod" {
 		t.Errorf("its name is %s", name)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet"
 )
@@ -117,10 +118,7 @@ func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler
 	if handler == nil {
 		return nil, fmt.Errorf("informer of %s: the handler is nil", s.description)
 	}
-	logger := klog.Background()
-	if options.Logger != nil {
-		logger = *options.Logger
-	}
+	logger := ptr.Deref(options.Logger, klog.Background())
 	r := &registration{
 		informer:  s,
 		requested: s.requestedResync(logger, options.ResyncPeriod),
@@ -323,18 +321,15 @@ const minResync = time.Second
 // requestedResync returns the period that a handler requests: at least
 // minResync, or 0 for none.
 func (s *sharedInformer) requestedResync(logger klog.Logger, period *time.Duration) time.Duration {
-	requested := s.defaultResync
-	if period != nil {
-		requested = *period
-	}
-	switch {
+	switch requested := ptr.Deref(period, s.defaultResync); {
 	case requested <= 0:
 		return 0
 	case requested < minResync:
 		logger.Info("Warning: the resync period is raised to the minimum", "requested", requested, "minimum", minResync)
 		return minResync
+	default:
+		return requested
 	}
-	return requested
 }
 
 // resyncLocked returns the resync period of a handler that requested this one.

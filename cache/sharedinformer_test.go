@@ -22,10 +22,8 @@ func TestAHandlerRemovesItselfAndAnyOneAtAnyTime(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		r, err := inf.AddEventHandler(d)
-		self = added(t, r, err)
-		before, err := inf.AddEventHandler(&diary{})
-		if err := ShutDownEventHandler(inf, added(t, before, err)); err != nil {
+		self = handle(t, inf, d)
+		if err := ShutDownEventHandler(inf, handle(t, inf, &diary{})); err != nil {
 			t.Error(err)
 		}
 		stop := runInformer(inf)
@@ -69,8 +67,7 @@ func TestATransformIsCalledOnceAVersionAndAFailureIsQuarantined(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &diary{}
-		r, err := inf.AddEventHandler(d)
-		added(t, r, err)
+		handle(t, inf, d)
 		stop := runInformer(inf)
 		src.Modify(testPod("odd", "n2"))
 		src.Modify(testPod("a", "n2"))

@@ -63,32 +63,20 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 			return made.namespace
 		}
 	}
-	s := &itemSource{unchunked: ours.DisableChunking, why: clientDecodes(lw)}
+	s := &itemSource{unchunked: ours.DisableChunking, why: fastPathDisabled()}
 	switch {
-	case fastPathDisabled() != nil:
+	case s.why != nil:
 		opts.DisableSharing, opts.Sharing = true, nil
 	case opts.Sharing == nil:
 		opts.Sharing = source.OwnSharing()
 	}
-	if s.why == nil {
-		opts.Intercept = true
+	if s.why == nil && ours.made != nil && ours.made.groupVersionResource().Empty() {
+		s.why = errNotREST
 	}
+	opts.Intercept = s.why == nil
 	var err error
 	s.Source, err = source.FromListerWatcher[any](lw, opts)
 	return s, err
-}
-
-// clientDecodes returns the reason why lw's answers are not to be read from the wire, or
-// nil.
-func clientDecodes(lw ListerWatcher) error {
-	ours := listWatchIn(lw)
-	switch disabled := fastPathDisabled(); {
-	case disabled != nil:
-		return disabled
-	case ours.made != nil && ours.made.groupVersionResource().Empty():
-		return errNotREST
-	}
-	return nil
 }
 
 // listWatchIn returns the ListWatch that lw is; an empty one if it is none.
@@ -259,7 +247,7 @@ func keyedHere(it *source.Item[any]) {
 		}
 	}
 	if strings.IndexByte(it.Key.Namespace, '/') >= 0 || it.Key.Namespace == "" && strings.IndexByte(it.Key.Name, '/') > 0 {
-		it.Key = storeKey(keyString(it.Key))
+		it.Key = store.ParseKey(it.Key.String())
 	}
 }
 
@@ -300,14 +288,6 @@ var (
 )
 
 var informerKey = storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
-
-func newLateSource(lw ListerWatcher, name string) *lateSource {
-	s := &lateSource{lw: lw, name: name}
-	if made := listWatchIn(lw).made; made != nil {
-		s.made = made.groupVersionResource()
-	}
-	return s
-}
 
 // decide sets the source. If err is not nil, every list will fail with it. renames: src
 // transforms objects.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,19 +19,20 @@ import (
 // TestEventsThatChangeNothingAreCounted for informers and controllers of any
 // constructor.
 func TestEventsThatChangeNothingAreCounted(t *testing.T) {
-	for name, run := range map[string]func(lw ListerWatcher) (Observable, func()){
-		"shared informer": func(lw ListerWatcher) (Observable, func()) {
-			inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
-			return inf.(Observable), runInformer(inf)
-		},
-		"controller": func(lw ListerWatcher) (Observable, func()) {
+	type observable interface {
+		Observable
+		RunWithContext(context.Context)
+	}
+	for name, of := range map[string]func(lw ListerWatcher) any{
+		"shared informer": func(lw ListerWatcher) any { return NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}) },
+		"controller": func(lw ListerWatcher) any {
 			_, c := NewInformer(lw, &corev1.Pod{}, 0, ResourceEventHandlerFuncs{})
-			return c.(Observable), runInformer(c)
+			return c
 		},
-		"controller with a transform": func(lw ListerWatcher) (Observable, func()) {
+		"controller with a transform": func(lw ListerWatcher) any {
 			same := func(obj any) (any, error) { return obj, nil }
 			_, c := NewTransformingInformer(lw, &corev1.Pod{}, 0, ResourceEventHandlerFuncs{}, same)
-			return c.(Observable), runInformer(c)
+			return c
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +40,7 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 				events := watch.NewFake()
 				first, next := testPod("a", "n1"), testPod("a", "n2")
 				first.ResourceVersion, next.ResourceVersion = "1", "2"
-				observed, stop := run(&ListWatch{
+				observed := of(&ListWatch{
 					ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
 						return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*first}}, nil
 					},
@@ -48,8 +50,8 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 						}
 						return events, nil
 					},
-				})
-				defer stop()
+				}).(observable)
+				defer runInformer(observed)()
 				events.Modify(next)
 				synctest.Wait()
 				if st := observed.Status(); st.Duplicates != 0 || st.EventsByType.Modified != 1 {
@@ -67,7 +69,7 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 }
 
 func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
-	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
+	proto := podServer(t, runtime.ContentTypeProtobuf)
 	chosen := source.NewSharing(0)
 	ids := map[uint64]string{0: "no table"}
 	for name, lw := range map[string]ListerWatcher{
@@ -84,10 +86,8 @@ func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 		if st := inf.(Observable).Status(); st.SharingID != 0 {
 			t.Errorf("%s: before it starts it shares through %d", name, st.SharingID)
 		}
-		ended := make(chan struct{})
-		stop := make(chan struct{})
-		go func() { defer close(ended); inf.Run(stop) }()
-		if !WaitForCacheSync(stop, inf.HasSynced) {
+		stop := start(inf.RunWithContext)
+		if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 			t.Fatal("not synced")
 		}
 		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && isChosen != (st.SharingID == chosen.ID()) {
@@ -97,8 +97,7 @@ func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 		} else {
 			ids[st.SharingID] = name
 		}
-		close(stop)
-		<-ended
+		stop()
 		source.SetDefaultSharing(nil)
 	}
 }

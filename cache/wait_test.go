@@ -28,8 +28,7 @@ func TestAFailedWaitKnowsWhichInformerHasNotSyncedAndWhy(t *testing.T) {
 		}
 		stop := runInformer(inf)
 		defer stop()
-		r, err := inf.AddEventHandler(&diary{})
-		reg := added(t, r, err)
+		reg := handle(t, inf, &diary{})
 		yes := func() bool { return true }
 		stopped := make(chan struct{})
 		close(stopped)

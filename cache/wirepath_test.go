@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,9 +26,8 @@ import (
 
 // podServer answers lists of two pods, in protobuf or in JSON, and holds
 // watches open.
-func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic.Int64) {
+func podServer(t *testing.T, contentType string) *kubernetes.Clientset {
 	t.Helper()
-	var lists atomic.Int64
 	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*testPod("a", "n1"), *testPod("b", "n2")}}
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), contentType)
 	if !ok {
@@ -52,7 +50,6 @@ func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		default:
-			lists.Add(1)
 			w.Header().Set("Content-Type", contentType)
 			_, _ = io.Copy(w, strings.NewReader(string(body)))
 		}
@@ -63,7 +60,7 @@ func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client, &lists
+	return client
 }
 
 var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
@@ -72,11 +69,8 @@ var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
 func synced(t *testing.T, lw ListerWatcher) kinglet.Status {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); inf.RunWithContext(ctx) }()
-	defer func() { cancel(); <-ended }()
-	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+	defer start(inf.RunWithContext)()
+	if !WaitFor(t.Context(), "", inf.HasSyncedChecker()) {
 		t.Fatal("not synced")
 	}
 	for _, name := range []string{"a", "b"} {
@@ -88,30 +82,8 @@ func synced(t *testing.T, lw ListerWatcher) kinglet.Status {
 	return inf.(Observable).Status()
 }
 
-func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
-	for _, contentType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
-		t.Run(contentType, func(t *testing.T) {
-			client, lists := podServer(t, contentType)
-			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
-			for _, lw := range []ListerWatcher{lw, ToListWatcherWithWatchListSemantics(lw, client)} {
-				if path := synced(t, lw).ReadPath; path.Why != nil || path.Path.String() == "unknown" || path.Path == source.PathClient {
-					t.Errorf("%v because of %v", path.Path, path.Why)
-				}
-			}
-			if lists.Load() != 2 {
-				t.Errorf("%d lists, want one of each informer", lists.Load())
-			}
-			// It is an ordinary ListerWatcher all the same.
-			list, err := lw.List(metav1.ListOptions{})
-			if err != nil || len(list.(*corev1.PodList).Items) != 2 {
-				t.Errorf("List: %v, %v", list, err)
-			}
-		})
-	}
-}
-
 func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
-	client, _ := podServer(t, runtime.ContentTypeJSON)
+	client := podServer(t, runtime.ContentTypeJSON)
 	from := func(namespace string) *ListWatch {
 		return NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace, notGone)
 	}
@@ -199,13 +171,10 @@ func TestAListWatchFromAClientIsAskedInTheEncodingsThatTheClientNames(t *testing
 		if err := inf.SetWatchErrorHandler(func(*Reflector, error) {}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); inf.RunWithContext(ctx) }()
+		stop := start(inf.RunWithContext)
 		if got := <-asked; got != tc.want {
 			t.Errorf("a client that names %q was asked for %q", tc.named, got)
 		}
-		cancel()
-		<-ended
+		stop()
 	}
 }

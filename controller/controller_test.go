@@ -51,6 +51,12 @@ func (r *runs) note(key kinglet.Key) {
 	r.at = append(r.at, time.Since(r.began))
 }
 
+// reconcile succeeds with every key.
+func (r *runs) reconcile(_ context.Context, key kinglet.Key) (controller.Result, error) {
+	r.note(key)
+	return controller.Result{}, nil
+}
+
 func (r *runs) report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,9 +105,21 @@ func newController(t *testing.T, f controller.ReconcilerFunc[kinglet.Key], o con
 	return c
 }
 
-// start runs the controller and the informers until the function that it returns is
+// start is run with a function that fails the test if the controller fails.
+func start[K comparable](t *testing.T, c *controller.Controller[K], informers ...kinglet.Runnable) (stop func()) {
+	t.Helper()
+	stopped := run(t, c, informers...)
+	return func() {
+		t.Helper()
+		if err := stopped(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// run runs the controller and the informers until the function that it returns is
 // called, which returns the controller's error.
-func start(t *testing.T, c *controller.Controller[kinglet.Key], informers ...kinglet.Runnable) (stop func() error) {
+func run[K comparable](t *testing.T, c *controller.Controller[K], informers ...kinglet.Runnable) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -159,9 +177,7 @@ func TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange(t *testing.T) {
 		if s := c.Status(); s.Queued+s.Running+s.Waiting+s.Failing != 0 {
 			t.Error("something is left of a key that has nothing before it")
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -177,10 +193,7 @@ func TestOwnersAreEnqueuedForWhatTheyOwn(t *testing.T) {
 		}
 		src, inf := informerOf(t, owned("x"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 		if _, err := controller.Watch(c, inf, controller.Owner[pod](schema.GroupKind{Group: "apps", Kind: "Deployment"})); err != nil {
 			t.Fatal(err)
 		}
@@ -195,9 +208,7 @@ func TestOwnersAreEnqueuedForWhatTheyOwn(t *testing.T) {
 		if want := []string{"x", "x", "x", "y", "y"}; !slices.Equal(got, want) {
 			t.Errorf("ran %v, not %v", got, want)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -237,10 +248,7 @@ func TestOwnersAreEnqueuedForWhatLeftThemBeforeItWasGone(t *testing.T) {
 						t.Fatal(err)
 					}
 					r := &runs{}
-					ctl := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-						r.note(k)
-						return controller.Result{}, nil
-					}, controller.Options[kinglet.Key]{})
+					ctl := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 					if _, err := controller.Watch(ctl, inf, keys(owners)); err != nil {
 						t.Fatal(err)
 					}
@@ -255,9 +263,7 @@ func TestOwnersAreEnqueuedForWhatLeftThemBeforeItWasGone(t *testing.T) {
 					if slices.Sort(got); !slices.Equal(got, c.want) {
 						t.Errorf("ran %v, not %v", got, c.want)
 					}
-					if err := stop(); err != nil {
-						t.Error(err)
-					}
+					stop()
 				})
 			})
 		}
@@ -269,10 +275,7 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		_, ready := informerOf(t, newPod("a"))
 		_, late := informerOf(t, newPod("b"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 		mustWatch(t, c, ready)
 		mustWatch(t, c, late)
 		stop := start(t, c, ready)
@@ -295,9 +298,7 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		}
 		cancel()
 		<-ended
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -336,9 +337,7 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		if last > 135 {
 			t.Errorf("the last initial key ran after %d s, first in, first out is 100", last)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -412,37 +411,10 @@ func TestWhatFailsIsTriedAgainAsItAsksFor(t *testing.T) {
 						t.Errorf("the error does not name its key: %v", err)
 					}
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}
-}
-
-func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &runs{}
-		c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
-			<-ctx.Done()
-			if !errors.Is(context.Cause(ctx), controller.ErrTimeout) {
-				t.Errorf("the cause is %v", context.Cause(ctx))
-			}
-			return controller.Result{}, controller.Terminal(ctx.Err())
-		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
-		stop := start(t, c)
-		_ = c.Add(key("a"))
-		testbubble.Pass(2 * time.Second)
-		if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], controller.ErrTimeout) {
-			t.Errorf("reported %v", errs)
-		}
-		if s := c.Status(); s.TimedOut != 1 || s.Terminal != 1 || s.Failing != 1 {
-			t.Errorf("%+v", s)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // leader is an Elector that leads at once, and records when it is released.
@@ -506,7 +478,7 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 					}
 				}, controller.Options[kinglet.Key]{Elector: l, OnError: r.report})
 				_ = c.Add(key("a"), key("b"))
-				stop := start(t, c)
+				stop := run(t, c)
 				testbubble.Pass(time.Second)
 				began := time.Now()
 				err := stop()
@@ -560,9 +532,7 @@ func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 		if hot := c.Status().Hot; len(hot) != 0 {
 			t.Errorf("hot keys after three quiet minutes: %+v", hot)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -570,10 +540,7 @@ func TestAFunctionThatPanicsLosesNoOtherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, inf := informerOf(t, newPod("a"), newPod("bad"), newPod("c"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{OnError: r.report})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{OnError: r.report})
 		mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(change controller.Change[pod]) bool {
 			if change.Key.Name == "bad" {
 				panic("oh")
@@ -592,9 +559,7 @@ func TestAFunctionThatPanicsLosesNoOtherChange(t *testing.T) {
 		if len(errs) != 1 || !errors.As(errs[0], &mapping) || !strings.Contains(errs[0].Error(), "ns/bad") {
 			t.Errorf("reported %v", errs)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 

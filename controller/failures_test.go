@@ -44,9 +44,7 @@ func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
 				if len(errs) != 1 || !strings.Contains(errs[0].Error(), ", "+test.want+": ") {
 					t.Errorf("after %v: %v", r.list(), errs)
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}
@@ -62,13 +60,16 @@ func TestAZeroBackoffHasItsDefaults(t *testing.T) {
 	}
 }
 
-// TestARunThatFailsAfterItsTimeoutIsCountedAsOne runs keys that return the cause, the
+// TestARunThatTakesTooLongIsEndedWithItsCauseAndCountedAsOne runs keys that return the cause, the
 // context's error, and an error of their own.
-func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
+func TestARunThatTakesTooLongIsEndedWithItsCauseAndCountedAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runs{}
 		c := newController(t, func(ctx context.Context, k kinglet.Key) (controller.Result, error) {
 			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), controller.ErrTimeout) {
+				t.Errorf("the cause is %v", context.Cause(ctx))
+			}
 			return controller.Result{}, controller.Terminal(map[string]error{
 				"cause": context.Cause(ctx), "context": ctx.Err(), "own": errors.New("half done"),
 			}[k.Name])
@@ -76,17 +77,19 @@ func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
 		stop := start(t, c)
 		_ = c.Add(key("cause"), key("context"), key("own"))
 		testbubble.Pass(time.Minute)
-		if s := c.Status(); s.TimedOut != 3 {
-			t.Errorf("%d timed out", s.TimedOut)
+		if s := c.Status(); s.TimedOut != 3 || s.Terminal != 3 || s.Failing != 3 {
+			t.Errorf("%+v", s)
 		}
-		for _, err := range r.errors() {
+		errs := r.errors()
+		if len(errs) != 3 {
+			t.Errorf("reported %v", errs)
+		}
+		for _, err := range errs {
 			if !errors.Is(err, controller.ErrTimeout) || strings.Count(err.Error(), controller.ErrTimeout.Error()) != 1 {
 				t.Errorf("reported %v", err)
 			}
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -108,7 +111,7 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 				c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
 					return controller.Result{}, test.run(ctx)
 				}, controller.Options[kinglet.Key]{OnError: r.report})
-				stop := start(t, c)
+				stop := run(t, c)
 				_ = c.Add(key("a"))
 				testbubble.Pass(time.Second)
 				if err := stop(); err != nil && !errors.As(err, new(*controller.DrainError)) {
@@ -159,8 +162,6 @@ func TestAKeyThatFailedForGoodIsShownAsFailingUntilItSucceeds(t *testing.T) {
 		mended = true
 		_ = c.Add(key("a"))
 		failing(0)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }

@@ -40,11 +40,9 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 			return nil
 		}
 		wake, changed, watching := c.checkGate()
-		var timer *time.Timer
 		var tick <-chan time.Time
 		if watching {
-			timer = time.NewTimer(gateInterval)
-			tick = timer.C
+			tick = time.After(gateInterval)
 		}
 		select {
 		case <-ctx.Done():
@@ -52,9 +50,6 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 		case <-wake:
 		case <-changed:
 		case <-tick:
-		}
-		if timer != nil {
-			timer.Stop()
 		}
 	}
 }

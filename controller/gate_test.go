@@ -1,7 +1,6 @@
 package controller_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -21,6 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -46,10 +45,7 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 					src.FailWatches(-1, errors.New("unreachable"))
 				}
 				r := &runs{}
-				c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-					r.note(k)
-					return controller.Result{}, nil
-				}, controller.Options[kinglet.Key]{})
+				c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
 					if test.exit {
 						runtime.Goexit()
@@ -75,9 +71,7 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 					t.Errorf("the gate says %q", gate)
 				}
 				cancel()
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}
@@ -87,10 +81,7 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, inf := informerOf(t, newPod("a"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
 		registration, err := controller.Watch(c, inf, controller.Self)
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +97,7 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 		if got := r.list(); len(got) != 1 {
 			t.Errorf("ran %v", got)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -116,10 +105,7 @@ func TestAFunctionThatReturnsNoSequenceMapsToNoKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, inf := informerOf(t, newPod("a"))
 		r := &runs{}
-		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			r.note(k)
-			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{OnError: r.report})
+		c := newController(t, r.reconcile, controller.Options[kinglet.Key]{OnError: r.report})
 		if _, err := controller.Watch(c, inf, func(controller.Change[pod]) iter.Seq[kinglet.Key] { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +114,7 @@ func TestAFunctionThatReturnsNoSequenceMapsToNoKeys(t *testing.T) {
 		if got, errs := r.list(), r.errors(); len(got) != 0 || len(errs) != 0 {
 			t.Errorf("ran %v, reported %v", got, errs)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -203,7 +187,10 @@ func (c *candidate) Acquire(ctx context.Context) (controller.Leadership, error) 
 func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 	for _, run := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			logged := logLines(t)
+			log := &testkit.Log{}
+			before := slog.Default()
+			slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+			t.Cleanup(func() { slog.SetDefault(before) })
 			_, pods := informerOf(t, newPod("a"))
 			c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
 				return controller.Result{}, nil
@@ -215,35 +202,12 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 			}
 			stop := start(t, c, informers...)
 			testbubble.Pass(time.Hour)
-			lines := strings.Count(logged(), "\n")
-			if !run && (lines != 1 || !strings.Contains(logged(), "nobody runs") || !strings.Contains(logged(), "informers=pods") || !strings.Contains(logged(), "controller=site")) || run && lines > 0 {
-				t.Errorf("run %v, logged:\n%s", run, logged())
+			logged := log.Take()
+			lines := strings.Count(logged, "\n")
+			if !run && (lines != 1 || !strings.Contains(logged, "nobody runs") || !strings.Contains(logged, "informers=pods") || !strings.Contains(logged, "controller=site")) || run && lines > 0 {
+				t.Errorf("run %v, logged:\n%s", run, logged)
 			}
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			stop()
 		})
 	}
 }
-
-// logLines has slog's default logger write into a buffer until the test ends.
-func logLines(t *testing.T) func() string {
-	var mu sync.Mutex
-	var b bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return b.Write(p)
-	}), nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	return func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return b.String()
-	}
-}
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }

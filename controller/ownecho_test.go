@@ -60,9 +60,7 @@ func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 			if n := len(r.list()); skip && n > 2 || !skip && n < 30 {
 				t.Errorf("skip %v: %d runs", skip, n)
 			}
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			stop()
 		})
 	}
 }

@@ -66,9 +66,7 @@ func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t 
 		if r = c.Status(); r.Retries != 2 || r.Adds != 6 {
 			t.Errorf("%d retries in %d adds, want 2 in 6", r.Retries, r.Adds)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -121,9 +119,7 @@ func TestInspectNamesTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *test
 			t.Errorf("failing: %+v", d.Failing)
 		}
 		close(end)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 		if d := c.Inspect(); len(d.Running) > 0 {
 			t.Errorf("after the stop there run %+v", d.Running)
 		}
@@ -140,18 +136,13 @@ func TestAKeyOfAnyTypeIsShownAsText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- c.Run(ctx) }()
+			stop := start(t, c)
 			_ = c.Add(k)
 			synctest.Wait()
 			if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Key != want {
 				t.Errorf("%+v, want %s", d.Failing, want)
 			}
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			stop()
 		})
 	}
 	o := controller.Options[any]{OnError: func(error) {}}
@@ -191,9 +182,7 @@ func TestTheGoroutinesOfARunAreLabelledWithTheController(t *testing.T) {
 	_ = c.Add(key("a"))
 	stop := start(t, c)
 	<-ran
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if !strings.Contains(profile.String(), `{"kinglet.controller":"rollouts"}`) {
 		t.Errorf("no goroutine is labelled:\n%s", profile.String())
 	}
@@ -215,8 +204,6 @@ func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T
 		if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
 			t.Errorf("failing: %+v", d.Failing)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"runtime/pprof"
 	"strconv"
@@ -136,7 +137,7 @@ func (i *informer) handlers(now time.Time, q query) panel {
 				changes = append(changes, strings.ToLower(store.Reason(r).String())+" "+number(n))
 			}
 		}
-		p.row(or(h.Name, "handler "+strconv.Itoa(k+1)), synced, number(h.Pending), since(now, h.OldestPending), since(now, h.CallSince), about,
+		p.row(cmp.Or(h.Name, "handler "+strconv.Itoa(k+1)), synced, number(h.Pending), since(now, h.OldestPending), since(now, h.CallSince), about,
 			number(h.Calls.Count()), mean(&h.Calls), strings.Join(changes, ", "), number(h.Folded), number(h.Panics), h.DeliveredThrough)
 	}
 	p.Link = &pair{"Show stacks", q.with(func(q *query) { q.stack, q.paused = i.name, true }).url()}

@@ -57,9 +57,9 @@ func informerColumns() []column[*informer] {
 			}
 			return cell{text: quantity.Bytes(int64(i.status.Bytes))}
 		}},
-		{"Version", "the resource version that the store equals", true, func(_ time.Time, i *informer) cell { return cell{text: or(i.status.ResourceVersion, "–")} }},
+		{"Version", "the resource version that the store equals", true, func(_ time.Time, i *informer) cell { return cell{text: cmp.Or(i.status.ResourceVersion, "–")} }},
 		{"Contact", "when the server was last heard of", true, func(now time.Time, i *informer) cell {
-			return cell{text: or(since(now, i.status.LastContact), "never")}
+			return cell{text: cmp.Or(since(now, i.status.LastContact), "never")}
 		}},
 		{"Events", "events of watches since the start", true, func(_ time.Time, i *informer) cell { return cell{text: number(i.status.Events)} }},
 		{"Lists", "the first list, and those after it by cause", true, func(_ time.Time, i *informer) cell {

@@ -84,10 +84,8 @@ func (q query) toggled(name string) query {
 	open := slices.DeleteFunc(slices.Clone(q.open), func(o string) bool { return o == name })
 	if len(open) == len(q.open) {
 		open = append(open, name)
-	} else {
-		if q.stack == name {
-			q.stack = ""
-		}
+	} else if q.stack == name {
+		q.stack = ""
 	}
 	q.open = open
 	return q

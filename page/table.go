@@ -143,14 +143,6 @@ func since(now, at time.Time) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + "d" + strconv.Itoa(int(d%(24*time.Hour)/time.Hour)) + "h"
 }
 
-// or returns the text, or another if it is empty.
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // id returns an identifier for a line's address, for any characters in its name.
 func id(name string) string {
 	h := fnv.New64a()

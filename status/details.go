@@ -22,19 +22,9 @@ type Details struct {
 	Quarantined []Quarantined
 }
 
-// Index is the size of an index of the store.
-type Index struct {
-	Name string
-	// Values is how many values it has, Entries how many objects are under them, each
-	// counted once per value.
-	Values, Entries int
-	// Bytes estimates the memory that it takes beside the objects.
-	Bytes int64
-	// Largest is a value with the most objects, LargestObjects how many it has. Largest
-	// is empty if the objects are Secrets.
-	Largest        string
-	LargestObjects int
-}
+// Index is the size of an index of the store. Largest is empty if the objects are
+// Secrets.
+type Index = store.IndexStats
 
 // Memory is an estimate from Sampled objects. The size of parts that objects share is
 // divided among them.

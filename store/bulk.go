@@ -78,7 +78,7 @@ func (s *Store[T]) endBulk(missing []uint32) {
 // merged returns the tree of the added keys and of the version's slots that are
 // not in gone.
 func (b *treeBuilder[T]) merged(gone slotBits) *node {
-	b.v.eachSlot(b.v.root, func(slot uint32) bool {
+	b.v.eachSlot(func(slot uint32) bool {
 		if !gone.has(slot) {
 			b.add(b.v.keyOf(slot), slot)
 		}

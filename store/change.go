@@ -12,15 +12,15 @@ const (
 	Deleted
 )
 
+var changeTypeNames = [...]string{Added: "Added", Updated: "Updated", Deleted: "Deleted"}
+
 // String returns "Added", "Updated" or "Deleted".
-func (t ChangeType) String() string {
-	switch t {
-	case Added:
-		return "Added"
-	case Updated:
-		return "Updated"
-	case Deleted:
-		return "Deleted"
+func (t ChangeType) String() string { return nameIn(changeTypeNames[:], int(t)) }
+
+// nameIn returns a name of a table; "Unknown" for a number that has none.
+func nameIn(names []string, i int) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
 	}
 	return "Unknown"
 }
@@ -41,20 +41,10 @@ const (
 	Resync
 )
 
+var reasonNames = [...]string{Live: "Live", Initial: "Initial", Relist: "Relist", Resync: "Resync"}
+
 // String returns "Live", "Initial", "Relist" or "Resync".
-func (r Reason) String() string {
-	switch r {
-	case Live:
-		return "Live"
-	case Initial:
-		return "Initial"
-	case Relist:
-		return "Relist"
-	case Resync:
-		return "Resync"
-	}
-	return "Unknown"
-}
+func (r Reason) String() string { return nameIn(reasonNames[:], int(r)) }
 
 // Change is one step in the history of a key.
 type Change[T any] struct {

@@ -35,7 +35,7 @@ func (v *Snapshot[T]) Check() error {
 	for i := range v.indexes {
 		v.checkIndex(&f, &v.indexes[i], seen)
 	}
-	if !slices.IsSortedFunc(v.versions, func(a, b scopeVersion) int { return Key{Name: a.id}.Compare(Key{Name: b.id}) }) {
+	if !slices.IsSortedFunc(v.versions, func(a, b scopeVersion) int { return strings.Compare(a.id, b.id) }) {
 		f.add("scopes are not in order")
 	}
 	return errors.Join(f.errs...)
@@ -204,24 +204,12 @@ func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]
 }
 
 func (e *indexed) eachSlot(visit func(uint32)) {
-	if e.set == nil {
-		for _, slot := range e.few[:e.n] {
+	e.walk(func(slots []uint32) bool {
+		for _, slot := range slots {
 			visit(slot)
 		}
-		return
-	}
-	e.set.each(visit)
-}
-
-func (s *slotSet) each(visit func(uint32)) {
-	for _, slot := range s.low {
-		if s.kids == nil {
-			visit(slot)
-		}
-	}
-	for _, kid := range s.kids {
-		kid.each(visit)
-	}
+		return true
+	})
 }
 
 // Check verifies the latest version as Snapshot.Check does, and the writer's
@@ -235,7 +223,7 @@ func (s *Store[T]) Check() error {
 	if free != int(s.free.n) || free+v.n != int(s.slots) || wrong > 0 {
 		f.add("%d slots: %d free (counted %d), %d objects; %d blocks with free slots are listed wrongly", s.slots, free, s.free.n, v.n, wrong)
 	}
-	v.eachSlot(v.root, func(slot uint32) bool {
+	v.eachSlot(func(slot uint32) bool {
 		if s.free.has(slot) {
 			f.add("slot %d is in use and free", slot)
 		}
@@ -299,7 +287,7 @@ func (s *Store[T]) checkFilings(f *findings, v *Snapshot[T], x *indexer[T], r *i
 		e.eachSlot(func(slot uint32) { filed[slot] = append(filed[slot], e.value) })
 		return true
 	})
-	v.eachSlot(v.root, func(slot uint32) bool {
+	v.eachSlot(func(slot uint32) bool {
 		values := filed[slot]
 		slices.Sort(values)
 		if !x.filedUnder(*s.filings.at(slot, x.col), slot, values) {

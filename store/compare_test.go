@@ -9,26 +9,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 // compare reads all that can be read.
-func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*item]) {
+func compare(t testing.TB, d dice, r store.Reader[*item], m *model) {
 	t.Helper()
 	ids := m.IDs()
 	if r.Len() != len(ids) {
 		t.Fatalf("%d objects, want %d", r.Len(), len(ids))
 	}
-	var keys []storetest.ID
+	var keys []itemID
 	for k := range r.Keys() {
-		keys = append(keys, storetest.ID(k))
+		keys = append(keys, itemID(k))
 	}
 	if !slices.Equal(keys, ids) {
 		t.Fatalf("keys: %s", cmp.Diff(ids, keys))
 	}
 	i := 0
 	for obj := range r.All() {
-		if want, _ := m.Get(ids[i]); obj != want {
+		if want := m.objects[ids[i]]; obj != want {
 			t.Fatalf("%v is %v, want %v", ids[i], obj, want)
 		}
 		i++
@@ -39,7 +38,7 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 	probe := &pair{dice: d, names: 1000}
 	for range 20 {
 		id := probe.id()
-		want, ok := m.Get(id)
+		want, ok := m.objects[id]
 		if got, has := r.Get(store.Key(id)); has != ok || got != want {
 			t.Fatalf("Get(%v) = %v, %v; want %v, %v", id, got, has, want, ok)
 		}
@@ -58,7 +57,7 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 		if d.IntN(4) == 0 {
 			prefix.Namespace, prefix.Name = "", ""
 		}
-		var got []storetest.ID
+		var got []itemID
 		for obj := range r.Prefix(store.Key(prefix)) {
 			got = append(got, obj.id)
 		}
@@ -67,14 +66,14 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 		}
 	}
 	for _, scope := range []string{"", "0", "1", "2", "default", "unheard of"} {
-		if got := r.ResourceVersion(scope); got != m.Version(scope) {
-			t.Fatalf("version of %q: %q, want %q", scope, got, m.Version(scope))
+		if got := r.ResourceVersion(scope); got != m.versions[scope] {
+			t.Fatalf("version of %q: %q, want %q", scope, got, m.versions[scope])
 		}
 	}
-	if got, want := r.Indexes(), m.Indexes(); !slices.Equal(got, want) {
+	if got, want := r.Indexes(), slices.Sorted(maps.Keys(m.indexes)); !slices.Equal(got, want) {
 		t.Fatalf("indexes %v, want %v", got, want)
 	}
-	for _, name := range m.Indexes() {
+	for name := range m.indexes {
 		compareIndex(t, r, name, m.Index(name))
 		if v, ok := r.(*store.Snapshot[*item]); ok {
 			compareKeyed(t, v, name, m.Index(name))
@@ -90,12 +89,12 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 
 // compareStrings reads by the text of every key, also of keys that ParseKey
 // does not make of it, and by texts that are nearly such.
-func compareStrings(t testing.TB, s *store.Store[*item], m *storetest.Model[*item]) {
+func compareStrings(t testing.TB, s *store.Store[*item], m *model) {
 	t.Helper()
 	for _, id := range m.IDs() {
 		text := store.Key(id).String()
 		for _, text := range []string{text, "/" + text, text + "/", text[:len(text)/2]} {
-			want, ok := m.Get(storetest.ID(store.ParseKey(text)))
+			want, ok := m.objects[itemID(store.ParseKey(text))]
 			if got, has := s.GetString(text); has != ok || got != want {
 				t.Fatalf("GetString(%q) = %v, %v; want %v, %v", text, got, has, want, ok)
 			}
@@ -103,7 +102,7 @@ func compareStrings(t testing.TB, s *store.Store[*item], m *storetest.Model[*ite
 	}
 }
 
-func compareIndex(t testing.TB, r store.Reader[*item], name string, want map[string][]storetest.ID) {
+func compareIndex(t testing.TB, r store.Reader[*item], name string, want map[string][]itemID) {
 	t.Helper()
 	values, err := r.IndexValues(name)
 	if err != nil {
@@ -122,7 +121,7 @@ func compareIndex(t testing.TB, r store.Reader[*item], name string, want map[str
 			got = append(got, store.Key(obj.id))
 		}
 		slices.SortFunc(got, store.Key.Compare)
-		if !slices.EqualFunc(got, ids, func(k store.Key, id storetest.ID) bool { return k == store.Key(id) }) {
+		if !slices.EqualFunc(got, ids, func(k store.Key, id itemID) bool { return k == store.Key(id) }) {
 			t.Fatalf("%s=%q: got %v, want %v", name, value, got, ids)
 		}
 		if n, err := r.IndexCount(name, value); n != len(ids) || err != nil {

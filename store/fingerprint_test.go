@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 // sameText are keys that are all written alike.
@@ -37,12 +36,10 @@ func TestKeysThatAreWrittenAlikeAreKeysOfTheirOwn(t *testing.T) {
 			if got, ok := s.GetString("a/b/c/d"); got != want || ok != (want != nil) {
 				t.Errorf("%s: the string is %v, want %v", name, got, want)
 			}
-			if err := s.Check(); err != nil {
-				t.Error(err)
-			}
+			check(t, s)
 		}
 		for _, key := range sameText {
-			held[key] = &item{id: storetest.ID(key)}
+			held[key] = &item{id: itemID(key)}
 			put(t, s, held[key])
 			verify()
 		}
@@ -64,7 +61,7 @@ func TestAStringFindsItsKeyWhateverItsLength(t *testing.T) {
 			}
 		}
 		for _, key := range keys {
-			put(t, s, &item{id: storetest.ID(key)})
+			put(t, s, &item{id: itemID(key)})
 		}
 		for _, key := range keys {
 			for range 12 { // the later ones of a version that is taken

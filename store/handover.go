@@ -133,6 +133,13 @@ func (v *Snapshot[T]) release() {
 	}
 }
 
+// giveBack releases the version if it is lent.
+func (v *Snapshot[T]) giveBack(lent bool) {
+	if lent {
+		v.release()
+	}
+}
+
 // view returns the version that the writer is at, for reading.
 func (s *Store[T]) view() *Snapshot[T] {
 	if s.draft != nil {

@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newStore(t testing.TB, opts ...func(*store.Options[*item])) *store.Store[*item] {
 	t.Helper()
@@ -29,7 +32,15 @@ func newStore(t testing.TB, opts ...func(*store.Options[*item])) *store.Store[*i
 }
 
 func pod(i, rev int) *item {
-	return &item{id: storetest.ID{Namespace: fmt.Sprintf("ns-%d", i%4), Name: fmt.Sprintf("pod-%d", i)}, rev: rev, node: fmt.Sprintf("node-%d", rev%5)}
+	return &item{id: itemID{Namespace: fmt.Sprintf("ns-%d", i%4), Name: fmt.Sprintf("pod-%d", i)}, rev: rev, node: fmt.Sprintf("node-%d", rev%5)}
+}
+
+// check fails unless s, a store or a snapshot, is consistent.
+func check(t testing.TB, s interface{ Check() error }) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func put(t testing.TB, s *store.Store[*item], items ...*item) {
@@ -114,9 +125,7 @@ func TestNoPhantomInAnIndexOfASnapshot(t *testing.T) {
 	if n, _ := snap.IndexCount("node", "node-2"); n != 0 {
 		t.Fatalf("%d objects under a value of later", n)
 	}
-	if err := snap.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, snap)
 }
 
 func TestNoLostUpdateAmongConcurrentWriters(t *testing.T) {
@@ -136,9 +145,7 @@ func TestNoLostUpdateAmongConcurrentWriters(t *testing.T) {
 	if s.Len() != 800 {
 		t.Fatalf("%d objects, want 800", s.Len())
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestNoTornReadBetweenObjectsAndIndexes(t *testing.T) {

@@ -70,6 +70,3 @@ type Scope struct {
 
 // Has reports whether k belongs to s.
 func (s Scope) Has(k Key) bool { return s.Span.Has(k) && (s.Contains == nil || s.Contains(k)) }
-
-// Everything reports whether s has all keys, whatever they are.
-func (s Scope) Everything() bool { return s.Span == Span{} && s.Contains == nil }

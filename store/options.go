@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Options configures a store. KeyFunc or RememberKeys is required.
@@ -42,11 +43,6 @@ func (o *Options[T]) validate() error {
 			errs = append(errs, fmt.Errorf("store: the function of index %q is nil", name))
 		}
 	}
-	slices.SortFunc(errs, func(a, b error) int {
-		if a.Error() < b.Error() {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
 }

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // Snapshot returns the store as it is now. It is O(1) and allocates nothing:
 // until the next write it is the same snapshot each time, and the next write
@@ -15,9 +12,7 @@ func (s *Store[T]) Snapshot() *Snapshot[T] { return s.current() }
 func (s *Store[T]) Get(key Key) (T, bool) {
 	v, lent := s.lease()
 	obj, ok := v.Get(key)
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return obj, ok
 }
 
@@ -35,9 +30,7 @@ func (s *Store[T]) GetString(key string) (obj T, ok bool) {
 	if e != nil {
 		obj, ok = e.obj, true
 	}
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return obj, ok
 }
 
@@ -53,9 +46,7 @@ func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 	if e != nil {
 		obj, memo = e.obj, v.blocks.memo(slot)
 	}
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return obj, memo, e != nil
 }
 
@@ -63,9 +54,7 @@ func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 func (s *Store[T]) Len() int {
 	v, lent := s.lease()
 	n := v.n
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return n
 }
 
@@ -74,9 +63,7 @@ func (s *Store[T]) Len() int {
 func (s *Store[T]) ResourceVersion(scope string) string {
 	v, lent := s.lease()
 	rv := v.ResourceVersion(scope)
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return rv
 }
 
@@ -91,19 +78,15 @@ func (s *Store[T]) All() iter.Seq[T] { return s.Visit }
 // Visit calls visit with what All iterates over, until it returns false.
 func (s *Store[T]) Visit(visit func(T) bool) {
 	v, lent := s.borrow()
-	v.walk(v.root, visit)
-	if lent {
-		v.release()
-	}
+	v.Visit(visit)
+	v.giveBack(lent)
 }
 
 // AppendAll appends to list what All iterates over, in less time.
 func (s *Store[T]) AppendAll(list []T) []T {
 	v, lent := s.borrow()
-	list = v.appendAll(v.root, slices.Grow(list, v.n))
-	if lent {
-		v.release()
-	}
+	list = v.appendAll(list)
+	v.giveBack(lent)
 	return list
 }
 
@@ -112,9 +95,7 @@ func (s *Store[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
 		v, lent := s.borrow()
 		v.Keys()(yield)
-		if lent {
-			v.release()
-		}
+		v.giveBack(lent)
 	}
 }
 
@@ -124,9 +105,7 @@ func (s *Store[T]) Prefix(p Key) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		v, lent := s.borrow()
 		v.Prefix(p)(yield)
-		if lent {
-			v.release()
-		}
+		v.giveBack(lent)
 	}
 }
 
@@ -142,9 +121,7 @@ func (s *Store[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 		if root, err := v.index(index); err == nil {
 			v.walkValue(root, value, yield)
 		}
-		if lent {
-			v.release()
-		}
+		v.giveBack(lent)
 	}, nil
 }
 
@@ -156,9 +133,7 @@ func (s *Store[T]) AppendIndex(list []T, index, value string) ([]T, error) {
 	if err == nil {
 		list = v.appendValue(root, value, list)
 	}
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return list, err
 }
 
@@ -166,9 +141,7 @@ func (s *Store[T]) AppendIndex(list []T, index, value string) ([]T, error) {
 func (s *Store[T]) CheckIndex(name string) error {
 	v, lent := s.lease()
 	_, err := v.index(name)
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return err
 }
 
@@ -177,9 +150,7 @@ func (s *Store[T]) CheckIndex(name string) error {
 func (s *Store[T]) IndexCount(index, value string) (int, error) {
 	v, lent := s.lease()
 	n, err := v.IndexCount(index, value)
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return n, err
 }
 
@@ -194,9 +165,7 @@ func (s *Store[T]) IndexValues(index string) (iter.Seq[string], error) {
 		if values, err := v.IndexValues(index); err == nil {
 			values(yield)
 		}
-		if lent {
-			v.release()
-		}
+		v.giveBack(lent)
 	}, nil
 }
 
@@ -204,8 +173,6 @@ func (s *Store[T]) IndexValues(index string) (iter.Seq[string], error) {
 func (s *Store[T]) Indexes() []string {
 	v, lent := s.lease()
 	names := v.Indexes()
-	if lent {
-		v.release()
-	}
+	v.giveBack(lent)
 	return names
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func remembering(o *store.Options[*item]) { o.RememberKeys = true }
@@ -31,7 +30,7 @@ func TestRememberedKeysOutliveObjectsThatAreRenamed(t *testing.T) {
 			}
 			delete(held, key)
 		} else {
-			it := &item{id: storetest.ID(key), node: fmt.Sprint("node-", i%5)}
+			it := &item{id: itemID(key), node: fmt.Sprint("node-", i%5)}
 			if err := s.Write(store.Op[*item]{Key: key, Object: it}); err != nil {
 				t.Fatal(err)
 			}
@@ -152,9 +151,7 @@ func TestNoDirtyReadOfABatchThatIsAppliedAtOnce(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
+	check(t, s)
 }
 
 func TestReplaceRewritesTheVeryObjectWhenToldTo(t *testing.T) {
@@ -180,9 +177,7 @@ func rewrites(t *testing.T, s *store.Store[*item]) {
 	if n, _ := s.IndexCount("node", "moved"); n != 1 {
 		t.Error("not found under its new value")
 	}
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
+	check(t, s)
 }
 
 func TestIndexKeysAreTheKeysOfByIndex(t *testing.T) {
@@ -191,7 +186,7 @@ func TestIndexKeysAreTheKeysOfByIndex(t *testing.T) {
 		for i := range 400 {
 			put(t, s, pod(i, i))
 		}
-		put(t, s, &item{id: storetest.ID{Name: "alone"}, node: "alone"})
+		put(t, s, &item{id: itemID{Name: "alone"}, node: "alone"})
 		snap := s.Snapshot()
 		for _, value := range []string{"node-1", "alone", "absent"} {
 			objs, _ := snap.ByIndex("node", value)

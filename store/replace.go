@@ -116,23 +116,3 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 		}
 	}
 }
-
-// eachSlot visits the slots below n in key order until visit returns false.
-func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32) bool) bool {
-	switch {
-	case n == nil:
-	case n.in == nil:
-		for _, slot := range n.slots[:n.n] {
-			if !visit(slot) {
-				return false
-			}
-		}
-	default:
-		for _, kid := range n.in.kids[:n.n+1] {
-			if !v.eachSlot(kid, visit) {
-				return false
-			}
-		}
-	}
-	return true
-}

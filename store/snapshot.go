@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -98,33 +99,30 @@ func (v *Snapshot[T]) findHinted(f fingerprint) (*entry[T], uint32) {
 func (v *Snapshot[T]) Len() int { return v.n }
 
 // All iterates over all objects in key order, with no allocation per object.
-func (v *Snapshot[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { v.walk(v.root, yield) }
-}
+func (v *Snapshot[T]) All() iter.Seq[T] { return v.Visit }
 
 // Visit calls visit with all objects in key order, until it returns false.
-func (v *Snapshot[T]) Visit(visit func(T) bool) { v.walk(v.root, visit) }
+func (v *Snapshot[T]) Visit(visit func(T) bool) {
+	v.walkSpan(v.root, bounds{}, func(slots []uint32) bool { return v.visit(slots, visit) })
+}
 
 // Keys iterates over all keys in order.
 func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
-		v.eachSlot(v.root, func(slot uint32) bool { return yield(v.keyOf(slot)) })
+		v.walkSpan(v.root, bounds{}, func(slots []uint32) bool { return v.visitKeys(slots, yield) })
 	}
 }
 
-func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
-	if n == nil {
-		return true
-	}
-	if n.in == nil {
-		return v.visit(n.slots[:n.n], yield)
-	}
-	for _, kid := range n.in.kids[:n.n+1] {
-		if !v.walk(kid, yield) {
-			return false
+// eachSlot calls visit with all slots in key order, until it returns false.
+func (v *Snapshot[T]) eachSlot(visit func(uint32) bool) {
+	v.walkSpan(v.root, bounds{}, func(slots []uint32) bool {
+		for _, slot := range slots {
+			if !visit(slot) {
+				return false
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 // visit yields the objects in some slots.
@@ -137,17 +135,13 @@ func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 	return true
 }
 
-// appendAll appends the objects below n to list.
-func (v *Snapshot[T]) appendAll(n *node, list []T) []T {
-	if n == nil {
-		return list
-	}
-	if n.in == nil {
-		return v.appendSlots(n.slots[:n.n], list)
-	}
-	for _, kid := range n.in.kids[:n.n+1] {
-		list = v.appendAll(kid, list)
-	}
+// appendAll appends all objects to list.
+func (v *Snapshot[T]) appendAll(list []T) []T {
+	list = slices.Grow(list, v.n)
+	v.walkSpan(v.root, bounds{}, func(slots []uint32) bool {
+		list = v.appendSlots(slots, list)
+		return true
+	})
 	return list
 }
 
@@ -181,15 +175,7 @@ func (v *Snapshot[T]) appendValue(root *valueNode, value string, list []T) []T {
 
 // indexNo returns which index has the name.
 func (v *Snapshot[T]) indexNo(name string) (int, bool) {
-	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int {
-		switch {
-		case r.name < name:
-			return -1
-		case r.name > name:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int { return strings.Compare(r.name, name) })
 }
 
 // index returns the root of a named index.
@@ -323,13 +309,5 @@ func (v *Snapshot[T]) ResourceVersion(scope string) string {
 }
 
 func (v *Snapshot[T]) versionNo(scope string) (int, bool) {
-	return slices.BinarySearchFunc(v.versions, scope, func(s scopeVersion, id string) int {
-		switch {
-		case s.id < id:
-			return -1
-		case s.id > id:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(v.versions, scope, func(s scopeVersion, id string) int { return strings.Compare(s.id, id) })
 }

@@ -7,12 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 // compareSpans reads random spans of a snapshot, most of them with ends at or
 // beside keys that there are.
-func compareSpans(t testing.TB, v *store.Snapshot[*item], m *storetest.Model[*item], d dice) {
+func compareSpans(t testing.TB, v *store.Snapshot[*item], m *model, d dice) {
 	t.Helper()
 	probe := &pair{dice: d, names: 1000}
 	end := func() *store.Key {
@@ -52,7 +51,7 @@ func compareSpans(t testing.TB, v *store.Snapshot[*item], m *storetest.Model[*it
 }
 
 // compareKeyed reads one index with keys, and asks for the values of objects.
-func compareKeyed(t testing.TB, v *store.Snapshot[*item], name string, want map[string][]storetest.ID) {
+func compareKeyed(t testing.TB, v *store.Snapshot[*item], name string, want map[string][]itemID) {
 	t.Helper()
 	filed := map[store.Key][]string{}
 	for value := range want {

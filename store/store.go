@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -68,12 +69,7 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 		s.indexers = append(s.indexers, &indexer[T]{name: name, fn: fn})
 	}
 	s.opts.Indexers = nil
-	slices.SortFunc(s.indexers, func(a, b *indexer[T]) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(s.indexers, func(a, b *indexer[T]) int { return strings.Compare(a.name, b.name) })
 	for i, x := range s.indexers {
 		x.col = i
 		v.indexes = append(v.indexes, indexRoot[T]{name: x.name, fn: x.fn})

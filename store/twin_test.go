@@ -11,12 +11,11 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 // item is the object of these tests. It never changes after it was made.
 type item struct {
-	id     storetest.ID
+	id     itemID
 	rev    int
 	node   string
 	labels []string
@@ -52,7 +51,7 @@ var indexFuncs = map[string]store.IndexFunc[*item]{
 	"unique": func(i *item) ([]string, error) { return []string{i.String()}, nil },
 }
 
-func twinValues(name string) storetest.Values[*item] {
+func twinValues(name string) modelValues {
 	return func(i *item) ([]string, bool) {
 		if name == "node" && i.trouble != "" {
 			return nil, false
@@ -73,7 +72,7 @@ type pair struct {
 	// plain keeps to names that a Kubernetes server would accept.
 	plain bool
 	store *store.Store[*item]
-	model *storetest.Model[*item]
+	model *model
 	rev   int
 	kept  []keptSnapshot
 	// failed are the index errors that the store should have returned.
@@ -82,15 +81,15 @@ type pair struct {
 
 type keptSnapshot struct {
 	snap  *store.Snapshot[*item]
-	model *storetest.Model[*item]
+	model *model
 }
 
 func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
-	p := &pair{t: t, dice: d, names: names, model: storetest.New[*item]()}
+	p := &pair{t: t, dice: d, names: names, model: newModel()}
 	opts := store.Options[*item]{KeyFunc: itemKey, Indexers: map[string]store.IndexFunc[*item]{}, RememberKeys: d.IntN(2) == 1}
 	for _, name := range indexes {
 		opts.Indexers[name] = indexFuncs[name]
-		p.model.AddIndex(name, twinValues(name))
+		p.model.indexes[name] = twinValues(name)
 	}
 	var err error
 	if p.store, err = store.New(opts); err != nil {
@@ -101,9 +100,9 @@ func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
 
 var namespaces = []string{"", "default", "default-2", "kube-system", "team-a", "team-b", "a\x00b", "\xff\xff", "a/b", "east"}
 
-func (p *pair) id() storetest.ID {
+func (p *pair) id() itemID {
 	n := p.dice.IntN(p.names)
-	id := storetest.ID{Namespace: namespaces[n%len(namespaces)]}
+	id := itemID{Namespace: namespaces[n%len(namespaces)]}
 	switch n % 5 {
 	case 0:
 		id.Name = fmt.Sprintf("a-rather-long-common-prefix-%d", n)
@@ -157,7 +156,7 @@ func (p *pair) failures(err error) {
 
 // expectFailures counts the index errors that writing these must cause.
 func (p *pair) expectFailures(items ...*item) {
-	if !slices.Contains(p.model.Indexes(), "node") {
+	if p.model.indexes["node"] == nil {
 		return
 	}
 	for _, it := range items {
@@ -172,7 +171,7 @@ func (p *pair) step() {
 	case k < 35:
 		it := p.item()
 		p.expectFailures(it)
-		p.model.Put(it.id, it)
+		p.model.Put(it)
 		p.failures(p.store.Put(it))
 	case k < 55:
 		id := p.id()
@@ -189,7 +188,7 @@ func (p *pair) step() {
 	case k < 94:
 		scope := fmt.Sprint(p.dice.IntN(3))
 		p.rev++
-		p.model.SetVersion(scope, fmt.Sprint(p.rev))
+		p.model.versions[scope] = fmt.Sprint(p.rev)
 		p.store.SetResourceVersion(scope, fmt.Sprint(p.rev))
 	default:
 		p.keep()
@@ -198,7 +197,7 @@ func (p *pair) step() {
 
 func (p *pair) apply(n int) {
 	b := store.Batch[*item]{Scope: store.Scope{ID: fmt.Sprint(p.dice.IntN(3))}}
-	var want []storetest.Event[*item]
+	var want []event
 	for range n {
 		if p.dice.IntN(3) == 0 {
 			id := p.id()
@@ -216,9 +215,9 @@ func (p *pair) apply(n int) {
 		}
 		it := p.item()
 		p.expectFailures(it)
-		want = append(want, p.model.Put(it.id, it))
+		want = append(want, p.model.Put(it))
 		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.id), Object: it, ResourceVersion: fmt.Sprint(it.rev)})
-		p.model.SetVersion(b.Scope.ID, fmt.Sprint(it.rev))
+		p.model.versions[b.Scope.ID] = fmt.Sprint(it.rev)
 	}
 	changes, err := p.store.Apply(b, nil)
 	p.failures(err)
@@ -228,20 +227,20 @@ func (p *pair) apply(n int) {
 func (p *pair) replace() {
 	p.rev++
 	b := store.Batch[*item]{ResourceVersion: fmt.Sprint(p.rev), Reason: store.Relist}
-	var in func(storetest.ID) bool
+	var in func(itemID) bool
 	b.Scope, in = p.scope()
-	var items []storetest.Item[*item]
+	var items []*item
 	add := func(it *item) {
 		if in(it.id) {
-			items = append(items, storetest.Item[*item]{ID: it.id, Object: it})
+			items = append(items, it)
 		}
 	}
 	// From all that is held to none of it, and from few new objects to many:
 	// the store replaces what changes little and what changes much differently.
 	stay, fresh := p.dice.IntN(4), []int{40, 40, 40, 400}[p.dice.IntN(4)]
 	for _, id := range p.model.IDs() {
-		if old, _ := p.model.Get(id); p.dice.IntN(3) < stay {
-			add(old) // the very same object
+		if p.dice.IntN(3) < stay {
+			add(p.model.objects[id]) // the very same object
 		}
 	}
 	for range p.dice.IntN(fresh) {
@@ -249,63 +248,63 @@ func (p *pair) replace() {
 	}
 	switch p.dice.IntN(3) {
 	case 0:
-		slices.SortStableFunc(items, func(a, b storetest.Item[*item]) int { return store.Key(a.ID).Compare(store.Key(b.ID)) })
+		slices.SortStableFunc(items, func(a, b *item) int { return store.Key(a.id).Compare(store.Key(b.id)) })
 	case 1:
 		slices.Reverse(items)
 	}
-	held := map[storetest.ID]*item{}
+	held := map[itemID]*item{}
 	for _, it := range items {
 		// Held already: not written, so not indexed again.
-		old, ok := held[it.ID]
+		old, ok := held[it.id]
 		if !ok {
-			old, _ = p.model.Get(it.ID)
+			old = p.model.objects[it.id]
 		}
-		if old != it.Object {
-			p.expectFailures(it.Object)
+		if old != it {
+			p.expectFailures(it)
 		}
-		held[it.ID] = it.Object
-		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.ID), Object: it.Object})
+		held[it.id] = it
+		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.id), Object: it})
 	}
 	want := p.model.Replace(items, in)
-	p.model.SetVersion(b.Scope.ID, b.ResourceVersion)
+	p.model.versions[b.Scope.ID] = b.ResourceVersion
 	changes, err := p.store.Replace(b, nil)
 	p.failures(err)
 	p.compareChanges(changes, want)
 }
 
 // scope returns a random scope, and whether it has a key, without the store's code.
-func (p *pair) scope() (store.Scope, func(storetest.ID) bool) {
+func (p *pair) scope() (store.Scope, func(itemID) bool) {
 	ns, oddly := namespaces[p.dice.IntN(len(namespaces))], p.dice.IntN(2)
-	odd := func(id storetest.ID) bool { return len(id.Name)%2 == oddly }
+	odd := func(id itemID) bool { return len(id.Name)%2 == oddly }
 	s := store.Scope{ID: ns}
 	switch p.dice.IntN(6) {
 	case 0, 1:
-		return store.Scope{}, func(storetest.ID) bool { return true }
+		return store.Scope{}, func(itemID) bool { return true }
 	case 2:
 		s.Contains = func(k store.Key) bool { return k.Namespace == ns }
-		return s, func(id storetest.ID) bool { return id.Namespace == ns }
+		return s, func(id itemID) bool { return id.Namespace == ns }
 	case 3:
 		s.Span = store.NamespaceSpan(ns)
-		return s, func(id storetest.ID) bool { return id.Namespace == ns }
+		return s, func(id itemID) bool { return id.Namespace == ns }
 	case 4:
 		s.Span = store.NamespaceSpan(ns)
-		s.Contains = func(k store.Key) bool { return odd(storetest.ID(k)) }
-		return s, func(id storetest.ID) bool { return id.Namespace == ns && odd(id) }
+		s.Contains = func(k store.Key) bool { return odd(itemID(k)) }
+		return s, func(id itemID) bool { return id.Namespace == ns && odd(id) }
 	}
 	from, to := store.Key(p.id()), store.Key(p.id())
 	s.Span = store.Span{From: &from, To: &to, After: p.dice.IntN(2) == 0}
 	after := s.Span.After
-	return s, func(id storetest.ID) bool {
+	return s, func(id itemID) bool {
 		c := store.Key(id).Compare(from)
 		return (c > 0 || c == 0 && !after) && store.Key(id).Compare(to) < 0
 	}
 }
 
-func (p *pair) compareChanges(got []store.Change[*item], want []storetest.Event[*item]) {
+func (p *pair) compareChanges(got []store.Change[*item], want []event) {
 	what := map[store.ChangeType]string{store.Added: "add", store.Updated: "update", store.Deleted: "delete"}
-	events := make([]storetest.Event[*item], len(got))
+	events := make([]event, len(got))
 	for i, c := range got {
-		events[i] = storetest.Event[*item]{What: what[c.Type], ID: storetest.ID(c.Key), Old: c.Old, New: c.New}
+		events[i] = event{What: what[c.Type], ID: itemID(c.Key), Old: c.Old, New: c.New}
 	}
 	if !slices.Equal(events, want) {
 		p.t.Fatalf("changes:\n got %v\nwant %v", events, want)
@@ -314,7 +313,8 @@ func (p *pair) compareChanges(got []store.Change[*item], want []storetest.Event[
 
 func (p *pair) toggleIndex() {
 	name := slices.Sorted(maps.Keys(indexFuncs))[p.dice.IntN(len(indexFuncs))]
-	if p.model.RemoveIndex(name) {
+	if p.model.indexes[name] != nil {
+		delete(p.model.indexes, name)
 		if err := p.store.AddIndex(name, indexFuncs[name]); !errors.Is(err, store.ErrIndexExists) {
 			p.t.Fatalf("AddIndex of an index that exists: %v", err)
 		}
@@ -326,9 +326,9 @@ func (p *pair) toggleIndex() {
 	if err := p.store.RemoveIndex(name); !errors.Is(err, store.ErrNoIndex) {
 		p.t.Fatalf("RemoveIndex of none: %v", err)
 	}
-	p.model.AddIndex(name, twinValues(name))
-	for _, id := range p.model.IDs() {
-		if it, _ := p.model.Get(id); name == "node" && it.trouble != "" {
+	p.model.indexes[name] = twinValues(name)
+	for _, it := range p.model.objects {
+		if name == "node" && it.trouble != "" {
 			p.failed++
 		}
 	}
@@ -349,9 +349,7 @@ func (p *pair) keep() {
 // verify compares everything.
 func (p *pair) verify() {
 	p.t.Helper()
-	if err := p.store.Check(); err != nil {
-		p.t.Fatal(err)
-	}
+	check(p.t, p.store)
 	compare(p.t, p.dice, p.store, p.model)
 	for _, k := range p.kept {
 		if err := k.snap.Check(); err != nil {
@@ -406,12 +404,12 @@ func TestStoreStaysConsistentWhileItGrowsAndShrinks(t *testing.T) {
 			if order == "descending" {
 				slices.Reverse(names)
 			}
-			at := func(i int) storetest.ID {
-				return storetest.ID{Namespace: fmt.Sprintf("ns-%d", names[i]/1500), Name: fmt.Sprintf("pod-%06d", names[i])}
+			at := func(i int) itemID {
+				return itemID{Namespace: fmt.Sprintf("ns-%d", names[i]/1500), Name: fmt.Sprintf("pod-%06d", names[i])}
 			}
 			for i := range n {
 				it := &item{id: at(i), node: fmt.Sprint("node-", i%37), labels: []string{"all", fmt.Sprint(i % 3)}}
-				p.model.Put(it.id, it)
+				p.model.Put(it)
 				if err := p.store.Put(it); err != nil {
 					t.Fatal(err)
 				}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
-	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
@@ -86,9 +85,7 @@ func TestAFailingIndexFunctionLeavesTheObjectOutOfThatIndexAlone(t *testing.T) {
 		if n, _ := s.IndexCount("namespace", "ns-1"); n != 1 {
 			t.Errorf("trouble %q: %d under its namespace", trouble, n)
 		}
-		if err := s.Check(); err != nil {
-			t.Error(err)
-		}
+		check(t, s)
 	}
 	var ie *store.IndexError
 	var pe *store.PanicError
@@ -114,9 +111,7 @@ func TestAnIndexFunctionThatIsNotPureCannotCorruptTheStore(t *testing.T) {
 	if err := s.RemoveIndex("moody"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestCheckFindsAnObjectThatWasModified(t *testing.T) {
@@ -128,9 +123,7 @@ func TestCheckFindsAnObjectThatWasModified(t *testing.T) {
 		t.Fatalf("Check says %v", err)
 	}
 	put(t, s, pod(1, 2)) // and the store has not lost track
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestUserFunctionsMayReadTheStore(t *testing.T) {
@@ -179,7 +172,7 @@ func TestReplaceLooksAtNoObjectOutsideOfItsScopesSpan(t *testing.T) {
 	const namespaces, each = 50, 40
 	s := newStore(t)
 	for i := range namespaces * each {
-		put(t, s, &item{id: storetest.ID{Namespace: fmt.Sprintf("ns-%02d", i/each), Name: fmt.Sprint("p", i)}})
+		put(t, s, &item{id: itemID{Namespace: fmt.Sprintf("ns-%02d", i/each), Name: fmt.Sprint("p", i)}})
 	}
 	asked := 0
 	scope := store.Scope{ID: "ns-07", Span: store.NamespaceSpan("ns-07"), Contains: func(store.Key) bool { asked++; return true }}
@@ -261,9 +254,7 @@ func TestAMemoStaysUntilTheNextWriteOfItsObject(t *testing.T) {
 			t.Errorf("%v: memo %v, held %t", it.id, memo, ok)
 		}
 	}
-	if err := snap.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, snap)
 }
 
 func TestRemovedIndexStaysInSnapshots(t *testing.T) {
@@ -311,9 +302,7 @@ func TestValuesAreStoredOnceAndObjectsThatAreNoPointersWork(t *testing.T) {
 	if p, ok := s.Get(store.Key{}); !ok || p.tags[1] != "z" {
 		t.Fatalf("under the empty key: %v, %t", p, ok)
 	}
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s)
 }
 
 func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {

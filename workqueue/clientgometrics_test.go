@@ -11,9 +11,25 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+	kw "k8s.io/client-go/util/workqueue"
+
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
+
+// withoutProvider is set in a process in which client-go has no provider.
+const withoutProvider = "KINGLET_WORKQUEUE_NO_PROVIDER"
+
+// clientGos is the provider that client-go's package has in these tests.
+var clientGos = newRecorder()
+
+func TestMain(m *testing.M) {
+	if os.Getenv(withoutProvider) == "" {
+		kw.SetProvider(clientGos)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // recorder is a provider of metrics that records their changes.
 type recorder struct {
@@ -68,15 +84,7 @@ func (r *recorder) NewLongestRunningProcessorSecondsMetric(queue string) Settabl
 
 // withoutSetProvider runs f as in a process in which SetProvider was not called.
 func withoutSetProvider(f func()) {
-	exchange := func(p MetricsProvider) MetricsProvider {
-		provider.mu.Lock()
-		defer provider.mu.Unlock()
-		before := provider.set
-		provider.set = p
-		return before
-	}
-	before := exchange(nil)
-	defer exchange(before)
+	defer provider.Store(provider.Swap(nil))
 	f()
 }
 

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -282,27 +281,6 @@ func panicked(f func()) (text string) {
 	}()
 	f()
 	return ""
-}
-
-// For the race detector: an order has no lock.
-func TestTheCallsOfAnOrderComeOneAtATime(t *testing.T) {
-	q := NewTypedWithConfig(TypedQueueConfig[string]{Queue: DefaultQueue[string]()})
-	var adding, working sync.WaitGroup
-	for range 4 {
-		adding.Go(func() {
-			for i := range 2000 {
-				q.Add(fmt.Sprint(i % 50))
-			}
-		})
-		working.Go(func() {
-			for item, shutdown := q.Get(); !shutdown; item, shutdown = q.Get() {
-				q.Done(item)
-			}
-		})
-	}
-	adding.Wait()
-	q.ShutDownWithDrain()
-	working.Wait()
 }
 
 func TestLimitersWaitAsLongAsClientGos(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
@@ -30,10 +31,6 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 // given a clock or a queue below it, it has a second one: if the queue below is shut
 // down directly, that one ends both within 10 s of the clock.
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
-	logger := klog.Background()
-	if config.Logger != nil {
-		logger = *config.Logger
-	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
@@ -55,47 +52,33 @@ func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConf
 		timer := config.Clock.NewTimer(heartbeat)
 		go q.watchBelow(timer)
 	}
-	go q.move(logger)
+	go q.move(ptr.Deref(config.Logger, klog.Background()))
 	return q
 }
 
-// TypedNewDelayingQueue is [NewTypedDelayingQueue].
-//
 // Deprecated: use NewTypedDelayingQueue instead.
 func TypedNewDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 	return NewTypedDelayingQueue[T]()
 }
 
-// NewDelayingQueue is [NewTypedDelayingQueue] for items of any type.
-//
 // Deprecated: use NewTypedDelayingQueue instead.
 func NewDelayingQueue() DelayingInterface { return NewDelayingQueueWithConfig(DelayingQueueConfig{}) }
 
-// NewDelayingQueueWithConfig is [NewTypedDelayingQueueWithConfig] for items of
-// any type.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithConfig(config DelayingQueueConfig) DelayingInterface {
 	return NewTypedDelayingQueueWithConfig[any](config)
 }
 
-// NewDelayingQueueWithCustomQueue is [NewDelayingQueueWithConfig] with the queue
-// below it.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithCustomQueue(q Interface, name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Queue: q})
 }
 
-// NewNamedDelayingQueue is [NewDelayingQueueWithConfig] with a name.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewNamedDelayingQueue(name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name})
 }
 
-// NewDelayingQueueWithCustomClock is [NewDelayingQueueWithConfig] with a clock.
-//
 // Deprecated: use NewTypedDelayingQueueWithConfig instead.
 func NewDelayingQueueWithCustomClock(clock clock.WithTicker, name string) DelayingInterface {
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Clock: clock})
@@ -194,9 +177,6 @@ func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) Ty
 // NewTypedRateLimitingQueueWithConfig is [NewTypedRateLimitingQueue] with a name,
 // metrics, a clock, or a delaying queue below it.
 func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
 	if config.DelayingQueue == nil {
 		config.DelayingQueue = NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{
 			Name:            config.Name,
@@ -207,31 +187,21 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 	return &rateLimitingQueue[T]{config.DelayingQueue, rateLimiter}
 }
 
-// NewRateLimitingQueue is [NewTypedRateLimitingQueue] for items of any type.
-//
 // Deprecated: use NewTypedRateLimitingQueue instead.
 func NewRateLimitingQueue(rateLimiter RateLimiter) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{})
 }
 
-// NewRateLimitingQueueWithConfig is [NewTypedRateLimitingQueueWithConfig] for
-// items of any type.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewRateLimitingQueueWithConfig(rateLimiter RateLimiter, config RateLimitingQueueConfig) RateLimitingInterface {
 	return NewTypedRateLimitingQueueWithConfig[any](rateLimiter, config)
 }
 
-// NewNamedRateLimitingQueue is [NewRateLimitingQueueWithConfig] with a name.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewNamedRateLimitingQueue(rateLimiter RateLimiter, name string) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{Name: name})
 }
 
-// NewRateLimitingQueueWithDelayingInterface is [NewRateLimitingQueueWithConfig]
-// with a delaying queue of the caller's.
-//
 // Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
 func NewRateLimitingQueueWithDelayingInterface(di DelayingInterface, rateLimiter RateLimiter) RateLimitingInterface {
 	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{DelayingQueue: di})

@@ -27,7 +27,7 @@ func TestFailuresCountAsAMapWithTimesDoes(t *testing.T) {
 		for range 20_000 {
 			item := r.IntN(30)
 			e := model[item]
-			n := f.count(item)
+			n := f.NumRequeues(item)
 			switch age := time.Since(e.last); {
 			case age < f.keep && n != e.n, age >= 2*f.keep && n != 0, n != 0 && n != e.n:
 				t.Fatalf("count %d after %v, the model has %d", n, age, e.n)
@@ -39,7 +39,7 @@ func TestFailuresCountAsAMapWithTimesDoes(t *testing.T) {
 				}
 				model[item] = entry{n + 1, time.Now()}
 			case op < 6:
-				f.forget(item)
+				f.Forget(item)
 				delete(model, item)
 			case op < 7:
 				testbubble.Pass(time.Duration(r.IntN(int(90 * time.Minute))))

@@ -13,8 +13,6 @@ type (
 	// TypedInterface is a queue that holds each item once, and in which one worker at a
 	// time processes it.
 	TypedInterface[T comparable] = kw.TypedInterface[T]
-	// Interface is a TypedInterface of items of any type.
-	//
 	// Deprecated: use TypedInterface instead.
 	Interface = kw.Interface
 	// Queue is the order of a TypedInterface. Its methods are called one at a
@@ -23,16 +21,11 @@ type (
 	// TypedDelayingInterface is a TypedInterface to which items can be added
 	// later.
 	TypedDelayingInterface[T comparable] = kw.TypedDelayingInterface[T]
-	// DelayingInterface is a TypedDelayingInterface of items of any type.
-	//
 	// Deprecated: use TypedDelayingInterface instead.
 	DelayingInterface = kw.DelayingInterface
 	// TypedRateLimitingInterface is a TypedDelayingInterface with a rate limiter,
 	// which decides the delay.
 	TypedRateLimitingInterface[T comparable] = kw.TypedRateLimitingInterface[T]
-	// RateLimitingInterface is a TypedRateLimitingInterface of items of any
-	// type.
-	//
 	// Deprecated: use TypedRateLimitingInterface instead.
 	RateLimitingInterface = kw.RateLimitingInterface
 )
@@ -63,17 +56,12 @@ type (
 // Metrics.
 type (
 	// MetricsProvider makes the metrics of queues that have a name.
-	MetricsProvider = kw.MetricsProvider
-	// GaugeMetric goes up and down by one.
-	GaugeMetric = kw.GaugeMetric
-	// SettableGaugeMetric is set.
+	MetricsProvider     = kw.MetricsProvider
+	GaugeMetric         = kw.GaugeMetric
 	SettableGaugeMetric = kw.SettableGaugeMetric
-	// CounterMetric goes up by one.
-	CounterMetric = kw.CounterMetric
-	// SummaryMetric observes single values.
-	SummaryMetric = kw.SummaryMetric
-	// HistogramMetric observes single values.
-	HistogramMetric = kw.HistogramMetric
+	CounterMetric       = kw.CounterMetric
+	SummaryMetric       = kw.SummaryMetric
+	HistogramMetric     = kw.HistogramMetric
 )
 
 // DoWorkPieceFunc does one piece of the work of [ParallelizeUntil].

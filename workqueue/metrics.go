@@ -3,6 +3,7 @@ package workqueue
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	kw "k8s.io/client-go/util/workqueue"
@@ -11,12 +12,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// provider is process-wide because SetProvider is.
-var provider struct {
-	once sync.Once
-	mu   sync.RWMutex
-	set  MetricsProvider // guarded by mu; nil until set
-}
+// provider is process-wide because SetProvider is; nil until it is set.
+var provider atomic.Pointer[MetricsProvider]
 
 // SetProvider sets the provider of metrics for all queues with a name that are made
 // later, here and in client-go. Only the first call counts. It does not block and is
@@ -26,12 +23,9 @@ var provider struct {
 // use the provider that client-go's package was given: importing
 // k8s.io/component-base/metrics/prometheus/workqueue or controller-runtime sets that.
 func SetProvider(metricsProvider MetricsProvider) {
-	provider.once.Do(func() {
+	if provider.CompareAndSwap(nil, &metricsProvider) {
 		kw.SetProvider(metricsProvider)
-		provider.mu.Lock()
-		defer provider.mu.Unlock()
-		provider.set = metricsProvider
-	})
+	}
 }
 
 // providerFor returns the provider of a queue that was given own; nil for client-go's.
@@ -39,9 +33,10 @@ func providerFor(own MetricsProvider) MetricsProvider {
 	if own != nil {
 		return own
 	}
-	provider.mu.RLock()
-	defer provider.mu.RUnlock()
-	return provider.set
+	if p := provider.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // queueMetrics are called with a queue's items, under its lock.

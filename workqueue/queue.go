@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	kw "k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
@@ -28,8 +29,6 @@ type Typed[T comparable] struct {
 	counting sync.WaitGroup
 }
 
-// Type is a Typed of items of any type.
-//
 // Deprecated: use Typed instead.
 type Type = Typed[any]
 
@@ -70,13 +69,9 @@ func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
 // Deprecated: use NewTyped instead.
 func New() *Type { return NewWithConfig(QueueConfig{}) }
 
-// NewWithConfig is [NewTypedWithConfig] for items of any type.
-//
 // Deprecated: use NewTypedWithConfig instead.
 func NewWithConfig(config QueueConfig) *Type { return NewTypedWithConfig(config) }
 
-// NewNamed is [NewWithConfig] with a name.
-//
 // Deprecated: use NewTypedWithConfig instead.
 func NewNamed(name string) *Type { return NewWithConfig(QueueConfig{Name: name}) }
 
@@ -150,19 +145,4 @@ func (q *Typed[T]) countUnfinished(ticker clock.Ticker, m *ownMetrics[T]) {
 }
 
 // DefaultQueue returns an order that is first in, first out.
-func DefaultQueue[T comparable]() Queue[T] { return &fifo[T]{} }
-
-// fifo is a slice from which items are cut off in front; append leaves them behind.
-type fifo[T comparable] struct{ items []T }
-
-func (q *fifo[T]) Touch(T)     {}
-func (q *fifo[T]) Push(item T) { q.items = append(q.items, item) }
-func (q *fifo[T]) Len() int    { return len(q.items) }
-
-// Pop panics if the order is empty, as client-go's does.
-func (q *fifo[T]) Pop() T {
-	item := q.items[0]
-	q.items[0] = *new(T) // which must not keep alive what the item refers to
-	q.items = q.items[1:]
-	return item
-}
+func DefaultQueue[T comparable]() Queue[T] { return kw.DefaultQueue[T]() }

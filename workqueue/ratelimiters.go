@@ -16,8 +16,6 @@ import (
 type (
 	// TypedRateLimiter decides how long an item waits before it is retried.
 	TypedRateLimiter[T comparable] = kw.TypedRateLimiter[T]
-	// RateLimiter is a TypedRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedRateLimiter instead.
 	RateLimiter = kw.RateLimiter
 	// TypedBucketRateLimiter takes a token of one bucket for every call of When,
@@ -26,22 +24,15 @@ type (
 	// that asks twice while it waits takes two tokens. The bucket of
 	// [DefaultTypedControllerRateLimiter] does not do the latter.
 	TypedBucketRateLimiter[T comparable] = kw.TypedBucketRateLimiter[T]
-	// BucketRateLimiter is a TypedBucketRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedBucketRateLimiter instead.
 	BucketRateLimiter = kw.BucketRateLimiter
 	// TypedMaxOfRateLimiter asks several limiters and returns the longest
 	// delay.
 	TypedMaxOfRateLimiter[T comparable] = kw.TypedMaxOfRateLimiter[T]
-	// MaxOfRateLimiter is a TypedMaxOfRateLimiter of items of any type.
-	//
 	// Deprecated: use TypedMaxOfRateLimiter instead.
 	MaxOfRateLimiter = kw.MaxOfRateLimiter
 	// TypedWithMaxWaitRateLimiter bounds the delays of another limiter.
 	TypedWithMaxWaitRateLimiter[T comparable] = kw.TypedWithMaxWaitRateLimiter[T]
-	// WithMaxWaitRateLimiter is a TypedWithMaxWaitRateLimiter of items of any
-	// type.
-	//
 	// Deprecated: use TypedWithMaxWaitRateLimiter instead.
 	WithMaxWaitRateLimiter = kw.WithMaxWaitRateLimiter
 )
@@ -52,8 +43,6 @@ func NewTypedMaxOfRateLimiter[T comparable](limiters ...TypedRateLimiter[T]) Typ
 	return kw.NewTypedMaxOfRateLimiter(limiters...)
 }
 
-// NewMaxOfRateLimiter is [NewTypedMaxOfRateLimiter] for items of any type.
-//
 // Deprecated: use NewTypedMaxOfRateLimiter instead.
 func NewMaxOfRateLimiter(limiters ...TypedRateLimiter[any]) RateLimiter {
 	return NewTypedMaxOfRateLimiter(limiters...)
@@ -65,9 +54,6 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](limiter TypedRateLimiter[T], m
 	return kw.NewTypedWithMaxWaitRateLimiter(limiter, maxDelay)
 }
 
-// NewWithMaxWaitRateLimiter is [NewTypedWithMaxWaitRateLimiter] for items of
-// any type.
-//
 // Deprecated: use NewTypedWithMaxWaitRateLimiter instead.
 func NewWithMaxWaitRateLimiter(limiter RateLimiter, maxDelay time.Duration) RateLimiter {
 	return NewTypedWithMaxWaitRateLimiter[any](limiter, maxDelay)
@@ -86,9 +72,6 @@ func DefaultTypedControllerRateLimiter[T comparable]() TypedRateLimiter[T] {
 	)
 }
 
-// DefaultControllerRateLimiter is [DefaultTypedControllerRateLimiter] for items
-// of any type.
-//
 // Deprecated: use DefaultTypedControllerRateLimiter instead.
 func DefaultControllerRateLimiter() RateLimiter {
 	return DefaultTypedControllerRateLimiter[any]()
@@ -100,9 +83,6 @@ func DefaultTypedItemBasedRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }
 
-// DefaultItemBasedRateLimiter is [DefaultTypedItemBasedRateLimiter] for items of
-// any type.
-//
 // Deprecated: use DefaultTypedItemBasedRateLimiter instead.
 func DefaultItemBasedRateLimiter() RateLimiter {
 	return DefaultTypedItemBasedRateLimiter[any]()
@@ -114,14 +94,11 @@ func DefaultItemBasedRateLimiter() RateLimiter {
 //
 // Its methods do not block and are safe for concurrent use.
 type TypedItemExponentialFailureRateLimiter[T comparable] struct {
-	failures  failures[T]
+	failures[T]
 	baseDelay time.Duration
 	maxDelay  time.Duration
 }
 
-// ItemExponentialFailureRateLimiter is a
-// TypedItemExponentialFailureRateLimiter of items of any type.
-//
 // Deprecated: use TypedItemExponentialFailureRateLimiter instead.
 type ItemExponentialFailureRateLimiter = TypedItemExponentialFailureRateLimiter[any]
 
@@ -145,7 +122,7 @@ func NewItemExponentialFailureRateLimiter(baseDelay time.Duration, maxDelay time
 
 // When counts a failure of the item and returns the delay that follows it.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
-	n := r.failures.add(item)
+	n := r.add(item)
 	// From 2^63 ns on, a float64 does not convert to a Duration: client-go's limiter
 	// returns a negative one at that very value.
 	backoff := math.Ldexp(float64(r.baseDelay), n)
@@ -155,14 +132,6 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	return min(time.Duration(backoff), r.maxDelay)
 }
 
-// NumRequeues returns the number of the item's failures.
-func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
-	return r.failures.count(item)
-}
-
-// Forget sets the number of the item's failures to zero.
-func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) { r.failures.forget(item) }
-
 // TypedItemFastSlowRateLimiter delays an item's first failures by one delay and
 // all others by another. It counts an item's failures until Forget is called,
 // or until the item has not failed for an hour and for ten times the longer
@@ -170,15 +139,12 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) { r.failures.
 //
 // Its methods do not block and are safe for concurrent use.
 type TypedItemFastSlowRateLimiter[T comparable] struct {
-	failures        failures[T]
+	failures[T]
 	maxFastAttempts int
 	fastDelay       time.Duration
 	slowDelay       time.Duration
 }
 
-// ItemFastSlowRateLimiter is a TypedItemFastSlowRateLimiter of items of any
-// type.
-//
 // Deprecated: use TypedItemFastSlowRateLimiter instead.
 type ItemFastSlowRateLimiter = TypedItemFastSlowRateLimiter[any]
 
@@ -193,9 +159,6 @@ func NewTypedItemFastSlowRateLimiter[T comparable](fastDelay, slowDelay time.Dur
 	}
 }
 
-// NewItemFastSlowRateLimiter is [NewTypedItemFastSlowRateLimiter] for items of
-// any type.
-//
 // Deprecated: use NewTypedItemFastSlowRateLimiter instead.
 func NewItemFastSlowRateLimiter(fastDelay, slowDelay time.Duration, maxFastAttempts int) RateLimiter {
 	return NewTypedItemFastSlowRateLimiter[any](fastDelay, slowDelay, maxFastAttempts)
@@ -203,17 +166,11 @@ func NewItemFastSlowRateLimiter(fastDelay, slowDelay time.Duration, maxFastAttem
 
 // When counts a failure of the item and returns the delay that follows it.
 func (r *TypedItemFastSlowRateLimiter[T]) When(item T) time.Duration {
-	if r.failures.add(item) < r.maxFastAttempts {
+	if r.add(item) < r.maxFastAttempts {
 		return r.fastDelay
 	}
 	return r.slowDelay
 }
-
-// NumRequeues returns the number of the item's failures.
-func (r *TypedItemFastSlowRateLimiter[T]) NumRequeues(item T) int { return r.failures.count(item) }
-
-// Forget sets the number of the item's failures to zero.
-func (r *TypedItemFastSlowRateLimiter[T]) Forget(item T) { r.failures.forget(item) }
 
 // failures counts the failures of items, for rate limiters. An item that has not failed
 // for keep is forgotten, so the counts of a program that never calls Forget are bounded
@@ -265,15 +222,16 @@ func (f *failures[T]) add(item T) int {
 	return n
 }
 
-// count returns how many failures there were.
-func (f *failures[T]) count(item T) int {
+// NumRequeues returns the number of the item's failures.
+func (f *failures[T]) NumRequeues(item T) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.expireLocked()
 	return f.countLocked(item)
 }
 
-func (f *failures[T]) forget(item T) {
+// Forget sets the number of the item's failures to zero.
+func (f *failures[T]) Forget(item T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.younger, item)

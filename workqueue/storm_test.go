@@ -12,7 +12,7 @@ import (
 )
 
 // For the race detector: every operation on a queue at the same time, with our metrics
-// and those of client-go's provider.
+// and, over an order, which has no lock, those of client-go's provider.
 func TestEverythingAtOnceLosesNothingAndCountsRight(t *testing.T) {
 	const items, producers, workers, operations = 20, 6, 4, 3000
 	own := newRecorder()
@@ -21,10 +21,12 @@ func TestEverythingAtOnceLosesNothingAndCountsRight(t *testing.T) {
 			seed := testkit.Seed(t)
 			var q TypedRateLimitingInterface[string]
 			withoutSetProvider(func() {
-				q = NewTypedRateLimitingQueueWithConfig(
-					NewTypedItemExponentialFailureRateLimiter[string](time.Microsecond, time.Millisecond),
-					TypedRateLimitingQueueConfig[string]{Name: name, MetricsProvider: p},
-				)
+				config := TypedRateLimitingQueueConfig[string]{Name: name, MetricsProvider: p}
+				if p == nil {
+					below := NewTypedWithConfig(TypedQueueConfig[string]{Name: name, Queue: DefaultQueue[string]()})
+					config.DelayingQueue = NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[string]{Name: name, Queue: below})
+				}
+				q = NewTypedRateLimitingQueueWithConfig(NewTypedItemExponentialFailureRateLimiter[string](time.Microsecond, time.Millisecond), config)
 			})
 			var producing, working sync.WaitGroup
 			var busy, added, seen [items]atomic.Int64

@@ -4,6 +4,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,9 +83,9 @@ func New(client coordinationv1.LeasesGetter, o Options) (*Elector, error) {
 		}
 		o.Identity = host + "_" + string(uuid.NewUUID())
 	}
-	o.Duration = orDefault(o.Duration, 15*time.Second)
-	o.RenewDeadline = orDefault(o.RenewDeadline, 10*time.Second)
-	o.RetryPeriod = orDefault(o.RetryPeriod, 2*time.Second)
+	o.Duration = cmp.Or(o.Duration, 15*time.Second)
+	o.RenewDeadline = cmp.Or(o.RenewDeadline, 10*time.Second)
+	o.RetryPeriod = cmp.Or(o.RetryPeriod, 2*time.Second)
 	e := &Elector{opts: o, client: client}
 	if len(errs) == 0 {
 		if _, err := e.newTerm().elector(); err != nil {
@@ -95,13 +96,6 @@ func New(client coordinationv1.LeasesGetter, o Options) (*Elector, error) {
 		return nil, fmt.Errorf("lease %s/%s: %w", o.Namespace, o.Name, errors.Join(errs...))
 	}
 	return e, nil
-}
-
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
 }
 
 // Err returns the error of the last attempt to get or renew the Lease, such as that it is

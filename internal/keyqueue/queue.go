@@ -251,10 +251,7 @@ func (q *Queue[K]) Hold(held bool) {
 func (q *Queue[K]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed, q.draining = true, false
-	q.stopAlarmLocked()
-	q.runnable.Broadcast()
-	q.ended.Broadcast()
+	q.closeLocked(false)
 }
 
 // CloseAndDrain is Close, and then waits until nothing runs. Close and Stop end the
@@ -262,9 +259,7 @@ func (q *Queue[K]) Close() {
 func (q *Queue[K]) CloseAndDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed, q.draining = true, true
-	q.stopAlarmLocked()
-	q.runnable.Broadcast()
+	q.closeLocked(true)
 	for q.core.running > 0 && q.draining {
 		q.ended.Wait()
 	}
@@ -275,17 +270,19 @@ func (q *Queue[K]) CloseAndDrain() {
 func (q *Queue[K]) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed, q.stopped, q.draining = true, true, false
-	q.stopAlarmLocked()
-	q.runnable.Broadcast()
-	q.ended.Broadcast()
+	q.stopped = true
+	q.closeLocked(false)
 }
 
-func (q *Queue[K]) stopAlarmLocked() {
+// closeLocked refuses keys. Waits of CloseAndDrain go on only if draining is true.
+func (q *Queue[K]) closeLocked(draining bool) {
+	q.closed, q.draining = true, draining
 	if q.alarm != nil {
 		q.alarm.Stop()
 		q.alarmAt = never
 	}
+	q.runnable.Broadcast()
+	q.ended.Broadcast()
 }
 
 // Closed reports whether the queue refuses keys.

@@ -127,23 +127,6 @@ func TestTheEarlierOfTwoDelaysCountsAndResultsCanMoveOrEndThem(t *testing.T) {
 	})
 }
 
-func TestAHeadStartIsNeverWorthMoreThanItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[string](Options[string]{})
-		defer q.Stop()
-		q.Add("initial", AddOptions{Head: -30 * time.Second})
-		testbubble.Pass(29 * time.Second)
-		q.Add("soon", AddOptions{})
-		testbubble.Pass(2 * time.Second)
-		q.Add("late", AddOptions{})
-		q.Add("raised", AddOptions{Head: -time.Hour})
-		q.Add("raised", AddOptions{Head: time.Hour})
-		if got := taken(q); !slices.Equal(got, []string{"raised", "soon", "initial", "late"}) {
-			t.Errorf("ran %v", got)
-		}
-	})
-}
-
 func TestAQueueThatIsStoppedSaysSoAndKeepsWhatItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string](Options[string]{})
@@ -215,22 +198,6 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 			t.Error("did not run when let go")
 		}
 	})
-}
-
-func TestAKeyAddedDuringItsRunGoesToTheEndIfAsked(t *testing.T) {
-	for atTheEnd, want := range map[bool]string{false: "a b", true: "b a"} {
-		q := New[string](Options[string]{AgainAtTheEnd: atTheEnd})
-		q.Add("a", AddOptions{})
-		q.Take()
-		q.Add("a", AddOptions{})
-		q.Add("b", AddOptions{})
-		q.Done("a")
-		first, _ := q.Take()
-		second, _ := q.Take()
-		if got := first.Key + " " + second.Key; got != want {
-			t.Errorf("at the end %v: %s, want %s", atTheEnd, got, want)
-		}
-	}
 }
 
 func TestAKeyThatDoesNotEqualItselfIsRefused(t *testing.T) {

@@ -49,19 +49,7 @@ const (
 )
 
 func (s State) String() string {
-	switch s {
-	case Waiting:
-		return "waiting"
-	case Queued:
-		return "queued"
-	case Running:
-		return "running"
-	case Again:
-		return "running, and again"
-	case Failed:
-		return "failed for good"
-	}
-	return "absent"
+	return [...]string{"absent", Waiting: "waiting", Queued: "queued", Running: "running", Again: "running, and again", Failed: "failed for good"}[s]
 }
 
 // running reports whether a worker has the key.

@@ -13,6 +13,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
+const stallEvents = 1_000_000
+
 // steady is a running hub with one synced handler that says when it was
 // called, and a way to commit without allocating.
 type steady struct {

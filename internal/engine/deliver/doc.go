@@ -39,7 +39,7 @@
 //     TestBeyondItsBoundOnlyUpdatesFoldForAHandlerOfEveryVersion.
 //   - 6, synced means synced:
 //     TestSyncedMeansThatTheHandlerHasReturnedFromEveryInitialObject.
-//   - 9, Run owns everything: TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt,
+//   - 9, Run owns everything: TestWaitNamesAHandlerThatDoesNotEndAndWaitsForIt,
 //     TestHandlersComeAndGoInAStorm, and TestMain.
 //   - 10, the store is never behind the handler: every listener in the tests
 //     checks it on every change.

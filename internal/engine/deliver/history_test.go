@@ -39,7 +39,6 @@ func legalHistory(t *testing.T, seed uint64) {
 		w.useStore(t)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan error)
 
 	type pair struct {
 		*listener
@@ -61,10 +60,7 @@ func legalHistory(t *testing.T, seed uint64) {
 	add := func() {
 		l := newListener(w, randomOptions(rng))
 		l.during = dawdle(rng.Uint64())
-		r, err := w.hub.Add(l.handle, l.opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := w.add(t, l)
 		begun := -1
 		if synced {
 			begun = len(w.history)
@@ -78,7 +74,9 @@ func legalHistory(t *testing.T, seed uint64) {
 	if rng.IntN(2) == 0 {
 		begin()
 	}
-	go func() { ran <- w.hub.Run(ctx) }()
+	if err := w.hub.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
 	for range 400 {
 		switch n := rng.IntN(100); {
 		case n < 4:
@@ -130,11 +128,11 @@ func legalHistory(t *testing.T, seed uint64) {
 		}
 	}
 	cancel()
-	if err := <-ran; err != nil {
+	if err := w.hub.Wait(); err != nil {
 		t.Error(err)
 	}
 	for _, p := range kept {
-		st := p.reg.Status()
+		st := statusOf(p.reg)
 		if st.Changes[store.Live]+st.Changes[store.Relist]+st.Folded != uint64(len(w.history)-p.begun) {
 			t.Errorf("%s: %v delivered, %d folded, of %d", p.reg.Name(), st.Changes, st.Folded, len(w.history)-p.begun)
 		}
@@ -192,7 +190,7 @@ func dawdle(seed uint64) func(context.Context, []store.Change[*object]) {
 func (l *listener) statusIsExact(r *Registration[*object]) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := r.Status()
+	s := statusOf(r)
 	var heard, counted int
 	for reason, n := range s.Changes {
 		heard += l.counts[store.Reason(reason)]

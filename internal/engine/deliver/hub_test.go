@@ -8,8 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kinglet-go/kinglet/store"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type changes = []store.Change[*object]
 
@@ -17,13 +21,14 @@ type changes = []store.Change[*object]
 func running(t *testing.T, w *world) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan error, 1)
-	go func() { ran <- w.hub.Run(ctx) }()
+	if err := w.hub.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
 	return func() {
 		t.Helper()
 		cancel()
-		if err := <-ran; err != nil {
-			t.Errorf("Run: %v", err)
+		if err := w.hub.Wait(); err != nil {
+			t.Errorf("Wait: %v", err)
 		}
 	}
 }
@@ -75,9 +80,7 @@ func TestSyncedMeansThatTheHandlerHasReturnedFromEveryInitialObject(t *testing.T
 					t.Errorf("HasSynced %v, delivered through %q, %d in flight", r.HasSynced(), r.DeliveredThrough(), r.InFlight())
 				}
 				stop()
-				if err := l.settled(); err != nil {
-					t.Error(err)
-				}
+				l.expectSettled(t)
 				if l.count(store.Initial) != 25 || len(l.heard) != 25 {
 					t.Errorf("heard %d changes, %d of them initial; want 25", len(l.heard), l.count(store.Initial))
 				}
@@ -116,9 +119,7 @@ func TestAHandlerAddedWhileSyncedButNotRunningSyncsOnceTheHubRuns(t *testing.T) 
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -144,9 +145,7 @@ func TestChangesDuringTheReplayAreFoldedIntoIt(t *testing.T) {
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 		var got []string
 		for _, c := range l.heard {
 			got = append(got, c.Type.String()+" "+c.Key.Name+" "+c.Reason.String())
@@ -181,9 +180,7 @@ func TestEveryVersionIsDeliveredDuringTheReplayToo(t *testing.T) {
 		<-r.Synced()
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 		if len(l.heard) != 2+5 {
 			t.Errorf("heard %d changes, want 7", len(l.heard))
 		}
@@ -227,9 +224,7 @@ func TestAListIsDeliveredThroughOnlyOnceAllOfItIs(t *testing.T) {
 			t.Errorf("delivered through %q after a bookmark", got)
 		}
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -261,9 +256,7 @@ func TestOneStalledHandlerDelaysNobody(t *testing.T) {
 		}
 		stop()
 		for _, l := range []*listener{lively, late} {
-			if err := l.settled(); err != nil {
-				t.Error(err)
-			}
+			l.expectSettled(t)
 		}
 		if err := stalled.problems(); err != nil {
 			t.Error(err)

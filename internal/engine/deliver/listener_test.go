@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -193,6 +194,13 @@ func (l *listener) settled() error {
 		errs = append(errs, l.everyVersionLocked())
 	}
 	return errors.Join(errs...)
+}
+
+func (l *listener) expectSettled(t *testing.T) {
+	t.Helper()
+	if err := l.settled(); err != nil {
+		t.Error(err)
+	}
 }
 
 // everyVersionLocked checks that what was heard beside the initial state is the end of the world's history without gaps. It does not hold for

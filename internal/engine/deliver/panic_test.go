@@ -55,16 +55,15 @@ func TestAPanicOfAHandlerIsReportedAndTheNextChangeDelivered(t *testing.T) {
 			w.happen(func() { w.put(key(2), store.Live) })
 			close(release)
 			synctest.Wait()
-			if s := r.Status(); s.Panics != 3 || !s.LastPanic.Equal(time.Now()) {
-				t.Errorf("%d panics, the last at %v", s.Panics, s.LastPanic)
+			// A call that panics counts, and so do its changes.
+			if s := statusOf(r); s.Panics != 3 || !s.LastPanic.Equal(time.Now()) || s.Calls.Count() != 3+4 || s.Changes != (ReasonCounts{store.Initial: 3, store.Live: 4}) {
+				t.Errorf("%+v", s)
 			}
 			if got, want := r.DeliveredThrough(), version(w); got != want {
 				t.Errorf("delivered through %q, want %q", got, want)
 			}
 			stop()
-			if err := l.settled(); err != nil {
-				t.Error(err)
-			}
+			l.expectSettled(t)
 			errs := w.reported()
 			if len(errs) != 3 { // Initial, Deleted, Added
 				t.Fatalf("%d reports, want 3: %v", len(errs), errs)

@@ -258,25 +258,6 @@ func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
 	}
 }
 
-func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
-	q := newQueue[int](HandlerOptions{})
-	rng := rand.New(rand.NewPCG(1, 2))
-	const keys = 100
-	present := map[int]bool{}
-	for v := range 200_000 {
-		k := rng.IntN(keys)
-		c := change{Key: store.Key{Name: strconv.Itoa(k)}, Type: store.Added, New: v}
-		if present[k] {
-			c.Type = store.Deleted
-		}
-		present[k] = !present[k]
-		q.push(&c, "", 1)
-		if q.len() > keys || len(q.slots) > keys || len(q.index) > keys {
-			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), len(q.index))
-		}
-	}
-}
-
 func TestQueueRemembersTheSlotsOfAtMostTwiceAsManyKeysAsItHasSlots(t *testing.T) {
 	q := newQueue[int](HandlerOptions{})
 	const pending = 100

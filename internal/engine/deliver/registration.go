@@ -87,15 +87,12 @@ func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) 
 	return r
 }
 
-// Name returns the handler's name in errors.
-func (r *Registration[T]) Name() string { return r.opts.Name }
+// Exported methods without a comment are those of kinglet.Registration.
 
-// Synced returns a channel that is closed once the handler has returned from
-// every object of its initial state. It is never closed if the registration ends
-// before that.
+func (r *Registration[T]) Name() string            { return r.opts.Name }
 func (r *Registration[T]) Synced() <-chan struct{} { return r.synced }
+func (r *Registration[T]) Done() <-chan struct{}   { return r.done }
 
-// HasSynced reports whether Synced is closed.
 func (r *Registration[T]) HasSynced() bool {
 	select {
 	case <-r.synced:
@@ -105,28 +102,18 @@ func (r *Registration[T]) HasSynced() bool {
 	}
 }
 
-// Done returns a channel that is closed once the registration has ended and
-// the handler has returned for the last time.
-func (r *Registration[T]) Done() <-chan struct{} { return r.done }
-
-// Err returns why the registration ended on its own: an *OverflowError or a
-// *HandlerExitError. It is nil before that, and if it ended by Remove or with the hub.
 func (r *Registration[T]) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Pending returns how many records, and objects of the initial replay, wait for the
-// handler. Those of the call under way are not counted.
 func (r *Registration[T]) Pending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.queue.len() + r.replay.left
 }
 
-// InFlight returns how many records, or objects of the replay or of a resync, the
-// call under way delivers.
 func (r *Registration[T]) InFlight() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,7 +279,6 @@ func (r *Registration[T]) stuck(after time.Duration) error {
 	return &StuckHandlerError{Handler: r.opts.Name, Key: r.flight.key, After: after}
 }
 
-// Removed reports whether Remove was called.
 func (r *Registration[T]) Removed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

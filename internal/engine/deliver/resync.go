@@ -41,9 +41,7 @@ func (c *resyncClock) stop() {
 	}
 }
 
-// SetResync changes the period of HandlerOptions.Resync, at any time; 0 or
-// less ends resyncs. A new period begins when the handler returns from the
-// call under way, or has synced if that is later.
+// SetResync implements kinglet.Registration.
 func (r *Registration[T]) SetResync(period time.Duration) {
 	r.period.Store(int64(max(period, 0)))
 	r.mu.Lock()

@@ -39,9 +39,7 @@ func TestResyncDeliversEveryObjectOncePerPeriod(t *testing.T) {
 		if without.count(store.Resync) != 0 {
 			t.Errorf("a handler without resync got %d", without.count(store.Resync))
 		}
-		if err := with.settled(); err != nil {
-			t.Error(err)
-		}
+		with.expectSettled(t)
 	})
 }
 
@@ -71,9 +69,7 @@ func TestResyncSkipsPendingAndDeletedKeys(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 		for _, c := range l.heard {
 			if c.Key == key(n) {
 				t.Errorf("heard %v of a key that came and went unseen", c.Type)
@@ -109,9 +105,7 @@ func TestChangesAreDeliveredDuringALongResync(t *testing.T) {
 			}
 		}
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -136,9 +130,7 @@ func TestResyncsWithoutAPauseDoNotDelayChanges(t *testing.T) {
 			t.Errorf("%d objects resynced in 120 s, a second each", l.count(store.Resync))
 		}
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -165,9 +157,7 @@ func TestABusyHandlerIsResynced(t *testing.T) {
 		if got := l.count(store.Resync); got < 8*8 {
 			t.Errorf("%d objects resynced in 10 passes over 8 that do not change", got)
 		}
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }
 
@@ -221,8 +211,6 @@ func TestAResyncPeriodCanBeChangedAtAnyTime(t *testing.T) {
 		expect(time.Hour-1, 2*n)
 		expect(1, 3*n)
 		stop()
-		if err := l.settled(); err != nil {
-			t.Error(err)
-		}
+		l.expectSettled(t)
 	})
 }

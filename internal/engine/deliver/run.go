@@ -6,14 +6,6 @@ import (
 	"time"
 )
 
-// Run is Start, then Wait.
-func (h *Hub[T]) Run(ctx context.Context) error {
-	if err := h.Start(ctx); err != nil {
-		return err
-	}
-	return h.Wait()
-}
-
 // Start starts one goroutine for each handler, now and whenever one is added,
 // until ctx ends. The handlers' contexts are made from ctx. Start does not block; its
 // caller must call Wait. An informer saves a goroutine in this way, since its own has

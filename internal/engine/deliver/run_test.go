@@ -9,26 +9,23 @@ import (
 	"time"
 )
 
-func TestAddFailsOnceTheHubHasStopped(t *testing.T) {
+func TestAHubRunsOnceAndRefusesHandlersAfterwards(t *testing.T) {
 	w := newWorld(t, Options[*object]{})
+	if err := w.hub.Wait(); !errors.Is(err, ErrNotStarted) {
+		t.Errorf("Wait before Start: %v", err)
+	}
 	running(t, w)()
 	if _, err := w.hub.Add(newListener(w, HandlerOptions{}).handle, HandlerOptions{Name: "late"}); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "late") {
 		t.Errorf("Add after the end: %v", err)
 	}
-	if err := w.hub.Run(t.Context()); !errors.Is(err, ErrStarted) {
-		t.Errorf("second Run: %v", err)
+	if err := w.hub.Start(t.Context()); !errors.Is(err, ErrStarted) {
+		t.Errorf("second Start: %v", err)
 	}
 	w.putAll(3)
 	w.hub.Synced()
 }
 
-func TestWaitBeforeStartIsRefused(t *testing.T) {
-	if err := newWorld(t, Options[*object]{}).hub.Wait(); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("Wait: %v", err)
-	}
-}
-
-func TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt(t *testing.T) {
+func TestWaitNamesAHandlerThatDoesNotEndAndWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{Grace: time.Second})
 		w.putAll(1)
@@ -42,7 +39,7 @@ func TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt(t *testing.T) {
 		start := time.Now()
 		stop()
 		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("Run returned after %v, want 3s", took)
+			t.Errorf("Wait returned after %v, want 3s", took)
 		}
 		errs := w.reported()
 		if len(errs) != 2 {

@@ -79,9 +79,7 @@ func TestAStalledHandlerHoldsOneRecordAKeyAndDelaysNobody(t *testing.T) {
 			<-caughtUp
 			stop()
 			for _, l := range []*listener{stalled, lively} {
-				if err := l.settled(); err != nil {
-					t.Error(err)
-				}
+				l.expectSettled(t)
 			}
 			if n := stalled.count(store.Live); n > 2*keys+2 {
 				t.Errorf("the stalled handler was told of %d changes to %d keys", n, keys)

@@ -108,12 +108,6 @@ func (h *Hub[T]) Statuses() []Status {
 	return out
 }
 
-// Status returns what is known of the handler.
-func (r *Registration[T]) Status() (s Status) {
-	r.report(&s)
-	return s
-}
-
 func (r *Registration[T]) report(s *Status) {
 	synced := r.HasSynced()
 	r.mu.Lock()

@@ -12,6 +12,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
+func statusOf(r *Registration[*object]) (s Status) {
+	r.report(&s)
+	return s
+}
+
 func TestAStatusShowsWhatAStalledHandlerIsInAndWhatWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
@@ -22,14 +27,14 @@ func TestAStatusShowsWhatAStalledHandlerIsInAndWhatWaitsForIt(t *testing.T) {
 		r := w.add(t, l)
 		stop := running(t, w)
 		pause(time.Second)
-		if s := r.Status(); s.Pending != 0 || !s.OldestPending.IsZero() || !s.CallSince.IsZero() {
+		if s := statusOf(r); s.Pending != 0 || !s.OldestPending.IsZero() || !s.CallSince.IsZero() {
 			t.Errorf("before it is synced: %+v", s)
 		}
 		begin := time.Now()
 		w.hub.Synced()
 		synctest.Wait()
 		pause(time.Second)
-		first := r.Status()
+		first := statusOf(r)
 		if first.Pending != 9 || !first.OldestPending.Equal(begin) || !first.CallSince.Equal(begin) || first.InFlight != 1 || first.Synced {
 			t.Errorf("in the initial list: %+v", first)
 		}
@@ -38,7 +43,7 @@ func TestAStatusShowsWhatAStalledHandlerIsInAndWhatWaitsForIt(t *testing.T) {
 		}
 		<-r.Synced()
 		synctest.Wait()
-		if s := r.Status(); s.Pending != 0 || !s.OldestPending.IsZero() || !s.CallSince.IsZero() || !s.Synced ||
+		if s := statusOf(r); s.Pending != 0 || !s.OldestPending.IsZero() || !s.CallSince.IsZero() || !s.Synced ||
 			s.Changes != (ReasonCounts{store.Initial: 10}) || s.Calls.Count() != 10 || s.Calls.Sum != time.Second {
 			t.Errorf("after it: %+v", s)
 		}
@@ -48,12 +53,12 @@ func TestAStatusShowsWhatAStalledHandlerIsInAndWhatWaitsForIt(t *testing.T) {
 			pause(time.Second)
 		}
 		began := time.Now().Add(-5 * time.Second)
-		if s := r.Status(); s.Pending != 4 || !near(s.OldestPending, began.Add(time.Second)) || !s.CallSince.Equal(began) || s.CallKey != key(0) {
+		if s := statusOf(r); s.Pending != 4 || !near(s.OldestPending, began.Add(time.Second)) || !s.CallSince.Equal(began) || s.CallKey != key(0) {
 			t.Errorf("behind: %+v, began at %v", s, began)
 		}
 		release <- struct{}{}
 		synctest.Wait()
-		if s := r.Status(); s.Pending != 3 || !near(s.OldestPending, began.Add(2*time.Second)) || !s.CallSince.Equal(time.Now()) || s.CallKey != key(1) {
+		if s := statusOf(r); s.Pending != 3 || !near(s.OldestPending, began.Add(2*time.Second)) || !s.CallSince.Equal(time.Now()) || s.CallKey != key(1) {
 			t.Errorf("one later: %+v, began at %v", s, began)
 		}
 		close(release)
@@ -79,25 +84,7 @@ func TestTheKeyOfAStatusIsThatOfTheObjectTheHandlerIsInDuringAResync(t *testing.
 		r := w.add(t, l)
 		stop := running(t, w)
 		pause(2 * time.Minute)
-		if s := r.Status(); s.CallKey != stuck || !s.CallSince.Equal(time.Now().Add(-time.Minute)) {
-			t.Errorf("%+v", s)
-		}
-		stop()
-	})
-}
-
-func TestPanicsAreCountedAndTheirChangesWithThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Options[*object]{})
-		w.putAll(3)
-		w.hub.Synced()
-		r, err := w.hub.Add(func(context.Context, changes) { panic("no") }, HandlerOptions{MaxBatch: 1, RecoverPanics: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := running(t, w)
-		<-r.Synced()
-		if s := r.Status(); s.Panics != 3 || s.Calls.Count() != 3 || s.Changes[store.Initial] != 3 {
+		if s := statusOf(r); s.CallKey != stuck || !s.CallSince.Equal(time.Now().Add(-time.Minute)) {
 			t.Errorf("%+v", s)
 		}
 		stop()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -340,12 +341,8 @@ func TestExpiredCredentialsAreAnErrorAtOnce(t *testing.T) {
 
 func forbiddenSecrets() *apierrors.StatusError {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "",
-		&denied{`User "ann" cannot list resource "secrets" in API group "" at the cluster scope`})
+		errors.New(`User "ann" cannot list resource "secrets" in API group "" at the cluster scope`))
 }
-
-type denied struct{ text string }
-
-func (d *denied) Error() string { return d.text }
 
 func TestOfTwoResourcesOneForbiddenTheOtherGoesOn(t *testing.T) {
 	s := newAPIServer(t)
@@ -392,31 +389,28 @@ func TestAServerThatGoesAwayAndReturnsIsToldOnceEach(t *testing.T) {
 	}
 }
 
-func TestNobodyReadingStdoutEndsItQuietly(t *testing.T) {
-	s := newAPIServer(t)
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
-	p.err.wait(t, `pods: 0 objects`)
-	before := p.err.String()
-	p.out.mu.Lock()
-	p.out.fail = &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}
-	p.out.mu.Unlock()
-	s.put(pod("shop", "web-0", "Running"))
-	p.end(t, exitOK)
-	if got := p.err.String(); got != before {
-		t.Errorf("it said: %s", strings.TrimPrefix(got, before))
+func TestNobodyReadingStdoutEndsItQuietlyAndAFullDiskIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		err  syscall.Errno
+		code int
+		want string
+	}{
+		{syscall.EPIPE, exitOK, `^$`},
+		{syscall.ENOSPC, exitFailed, `error: write to stdout: .*no space left on device`},
+	} {
+		s := newAPIServer(t)
+		p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
+		p.err.wait(t, `pods: 0 objects`)
+		before := p.err.String()
+		p.out.mu.Lock()
+		p.out.fail = &os.PathError{Op: "write", Path: "stdout", Err: c.err}
+		p.out.mu.Unlock()
+		s.put(pod("shop", "web-0", "Running"))
+		p.end(t, c.code)
+		if said := strings.TrimPrefix(p.err.String(), before); !regexp.MustCompile(c.want).MatchString(said) {
+			t.Errorf("after %v it said: %s", c.err, said)
+		}
 	}
-}
-
-func TestAFullDiskIsAnError(t *testing.T) {
-	s := newAPIServer(t)
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
-	p.err.wait(t, `pods: 0 objects`)
-	p.out.mu.Lock()
-	p.out.fail = &os.PathError{Op: "write", Path: "file", Err: syscall.ENOSPC}
-	p.out.mu.Unlock()
-	s.put(pod("shop", "web-0", "Running"))
-	p.end(t, exitFailed)
-	p.err.wait(t, `error: write to stdout: .*no space left on device`)
 }
 
 func TestCompletionKnowsResourcesAndContexts(t *testing.T) {

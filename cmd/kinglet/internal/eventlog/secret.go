@@ -3,6 +3,7 @@ package eventlog
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 )
 
 // hidden stands for a value that must not be shown. Equal values have equal ones.
@@ -14,34 +15,22 @@ var hiddenSeed = maphash.MakeSeed()
 // named here keep their values. Of the data and of annotations, in which kubectl apply and
 // others keep copies of the data, the keys are left.
 func withoutSecrets(obj map[string]any) map[string]any {
-	out := make(map[string]any, len(obj))
-	for key, v := range obj {
-		switch key {
-		case "apiVersion", "kind", "type", "immutable":
-			out[key] = v
-		case "metadata":
-			out[key] = metadataOfSecret(v)
-		default:
-			out[key] = hide(v)
-		}
+	out := hideBut(obj, "apiVersion", "kind", "type", "immutable")
+	if metadata, ok := obj["metadata"].(map[string]any); ok {
+		out["metadata"] = hideBut(metadata, "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+			"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "ownerReferences", "finalizers")
 	}
 	return out
 }
 
-func metadataOfSecret(v any) any {
-	metadata, ok := v.(map[string]any)
-	if !ok {
-		return hide(v)
-	}
-	out := make(map[string]any, len(metadata))
-	for key, v := range metadata {
-		switch key {
-		case "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-			"deletionGracePeriodSeconds", "labels", "ownerReferences", "finalizers":
-			out[key] = v
-		default:
-			out[key] = hide(v)
+// hideBut returns a copy of a map in which the values of only these keys are shown.
+func hideBut(m map[string]any, shown ...string) map[string]any {
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		if !slices.Contains(shown, key) {
+			v = hide(v)
 		}
+		out[key] = v
 	}
 	return out
 }

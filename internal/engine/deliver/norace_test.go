@@ -1,5 +1,0 @@
-//go:build !race
-
-package deliver
-
-const stallEvents = 1_000_000
