@@ -90,6 +90,9 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 		return err
 	}
 	if c.Verb != "list" && c.Verb != "deletecollection" {
+		if err := c.form.isFor(&c.resource, false); err != nil {
+			return err
+		}
 		obj = c.form.shape(obj)
 	}
 	return s.answer(ctx, w, r, c.form, c.fault, code, obj)
