@@ -51,9 +51,12 @@ func serializerOf(contentType string) (runtime.SerializerInfo, error) {
 const unknownFormat = "the body of the request was in an unknown format - accepted media types include: "
 
 func unsupported(message string, details *metav1.StatusDetails) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType, Details: details, Message: message,
-	}}
+	return refusal(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, message, details)
+}
+
+// refusal is an error that apimachinery has no constructor for.
+func refusal(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message, Details: details}}
 }
 
 // decode returns the object that a body describes, and the kind that the body names. The object

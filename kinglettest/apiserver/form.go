@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // form is how answers to one request are encoded.
@@ -89,9 +87,7 @@ func (c *call) formOf(accept string) (form, error) {
 }
 
 func notAcceptable(message string, details *metav1.StatusDetails) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Details: details, Message: message,
-	}}
+	return refusal(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message, details)
 }
 
 // isFor refuses the metadata of a list where an object is the answer, and the reverse.

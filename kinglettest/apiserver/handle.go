@@ -123,16 +123,15 @@ func (c *call) listOf(p *page) (runtime.Object, error) {
 // get answers from the storage, or with a resourceVersion what the server has when it has come
 // to it.
 func (s *Server) get(ctx context.Context, c *call) (runtime.Object, error) {
-	if c.Options.ResourceVersion == "" {
-		return s.storage.get(c.Resource, c.key(), math.MaxInt64)
-	}
-	rv, err := revision(c.Options.ResourceVersion)
-	if err != nil {
-		return nil, err
-	}
-	at, err := s.waitFor(ctx, rv)
-	if err != nil {
-		return nil, err
+	at := int64(math.MaxInt64)
+	if c.Options.ResourceVersion != "" {
+		rv, err := revision(c.Options.ResourceVersion)
+		if err == nil {
+			at, err = s.waitFor(ctx, rv)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return s.storage.get(c.Resource, c.key(), at)
 }

@@ -72,10 +72,7 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 		if c.resource.custom() {
 			return nil, apierrors.NewMethodNotSupported(c.Resource, c.Verb)
 		}
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed, Details: &metav1.StatusDetails{},
-			Message: "the server does not allow this method on the requested resource",
-		}}
+		return nil, refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 	}
 	if err := c.writeOptions(r); err != nil {
 		return nil, err
