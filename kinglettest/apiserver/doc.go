@@ -18,7 +18,7 @@
 //
 // # What is real
 //
-// JSON and protobuf, lists and frames of watches, encoded by apimachinery's own
+// JSON, YAML and protobuf, lists and frames of watches, encoded by apimachinery's own
 // serializers and never by kinglet's; gzip; lists in pages with continue tokens
 // and remaining counts; every meaning of resourceVersion and
 // resourceVersionMatch that the API documents; watches from a version, from
@@ -26,7 +26,8 @@
 // initial events; label and field selectors, also where an object comes into
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get, update and patch
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
-// validation of metadata, by each kind's rule for names, and options; delete with preconditions and finalizers, deletes of
+// validation of metadata, by each kind's rule for names, of fields that are unknown or twice
+// there (fieldValidation), and of options; delete with preconditions and finalizers, deletes of
 // collections, page by page; discovery and /version, so that clients need no RESTMapper of
 // their own; Status objects with the reasons, codes and causes of the real one. Tests of
 // package e2e compare the answers with those of a real control plane: to a script, to random
@@ -37,9 +38,20 @@
 //
 // It does not have
 //   - admission, defaulting, and validation of anything but metadata: they belong to kinds,
-//     of which it knows none;
+//     of which it knows none. A custom resource has no schema here: it keeps every field outside
+//     its metadata, and none of them is unknown to fieldValidation=Strict;
 //   - authorization, and namespaces as objects: any namespace exists;
-//   - server-side apply: an apply is a merge, without managed fields and conflicts;
+//   - server-side apply: an apply is a merge, without conflicts;
+//   - managed fields: none are made, and a write that would change nothing else is no write;
+//   - Warning headers, as those about unknown fields: they change nothing;
+//   - garbage collection: an object stays when its owners have gone;
+//   - the order of checks: a request with two errors may be answered with the other one;
+//   - the paths below /watch, the method CONNECT, and PartialObjectMetadata in v1beta1, which no
+//     client uses any more;
+//   - the refusal of a patch that removes apiVersion: of a built-in kind it changes nothing
+//     here (a real server: 400), of a custom resource the answer is 422 (500);
+//   - POST to the name of a custom resource, which creates it there, and PUT and PATCH of a
+//     collection of them, of which a server first looks at the body: 405 here;
 //   - subresources other than status;
 //   - aggregated discovery, short names, categories, and OpenAPI; requests for discovery have
 //     no faults, and are not counted;

@@ -18,16 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // form is how answers to one request are encoded.
 type form struct {
 	info runtime.SerializerInfo
 	gv   schema.GroupVersion
-	// partial is set if only metadata was requested.
-	partial bool
+	// as is PartialObjectMetadata or PartialObjectMetadataList if only metadata was requested.
+	as string
 }
 
 // metaCodecs know what does not belong to any group: Status, watch events,
@@ -43,8 +41,9 @@ var metaCodecs = sync.OnceValue(func() serializer.CodecFactory {
 })
 
 // formOf returns the first encoding in an Accept header that the server has.
-func formOf(accept string, r *Resource) (form, error) {
-	f := form{gv: r.GroupVersion()}
+func (c *call) formOf(accept string) (form, error) {
+	f := form{gv: c.resource.GroupVersion()}
+	known := c.resource.custom() // or a media type of the header is
 	if accept == "" {
 		accept = runtime.ContentTypeJSON
 	}
@@ -53,51 +52,67 @@ func formOf(accept string, r *Resource) (form, error) {
 		if err != nil {
 			continue
 		}
-		if media == "*/*" || media == "application/*" {
+		if media == "*/*" || media == "application/*" && c.resource.custom() {
 			media = runtime.ContentTypeJSON
 		}
-		partial := false
-		switch params["as"] {
+		info, err := serializerOf(media)
+		if err != nil || info.StreamSerializer == nil && c.Verb == "watch" {
+			continue
+		}
+		known = true
+		switch as := params["as"]; as {
 		case "":
+			if c.resource.custom() && media == runtime.ContentTypeProtobuf {
+				continue
+			}
 		case "PartialObjectMetadata", "PartialObjectMetadataList":
 			if params["g"] != metav1.GroupName || params["v"] != "v1" {
 				continue
 			}
-			partial = true
+			info, _ = runtime.SerializerInfoForMediaType(metaCodecs().SupportedMediaTypes(), media)
+			f.as = as
 		default:
 			continue
 		}
-		if r.custom() && !partial && media != runtime.ContentTypeJSON {
-			continue
-		}
-		codecs := scheme.Codecs
-		if partial {
-			codecs = metaCodecs()
-		}
-		for _, info := range codecs.SupportedMediaTypes() {
-			if info.MediaType == media && info.StreamSerializer != nil && media != "application/cbor" {
-				f.info, f.partial = info, partial
-				return f, nil
-			}
-		}
+		f.info = info
+		return f, nil
 	}
-	return f, &apierrors.StatusError{ErrStatus: metav1.Status{
-		Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Details: &metav1.StatusDetails{}, Message: notAcceptable,
-	}}
+	switch {
+	case known:
+		return f, notAcceptable("only the following media types are accepted: "+mediaTypes, nil)
+	case c.Verb == "list", c.Verb == "watch":
+		return f, notAcceptable("406: Not Acceptable\n\nAvailable representations: "+mediaTypes+", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch", &metav1.StatusDetails{})
+	}
+	return f, notAcceptable("406: Not Acceptable\n\nAvailable representations: "+mediaTypes, &metav1.StatusDetails{})
 }
 
-// notAcceptable is the text of a real server.
-const notAcceptable = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
-	"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+func notAcceptable(message string, details *metav1.StatusDetails) error {
+	return refusal(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message, details)
+}
+
+// isFor refuses the metadata of a list where an object is the answer, and the reverse.
+func (f *form) isFor(r *Resource, list bool) error {
+	switch {
+	case list && f.as == "PartialObjectMetadata":
+		return notAcceptable(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (*%sList)", r.internalType()), nil)
+	case list || f.as != "PartialObjectMetadataList":
+		return nil
+	case r.custom():
+		return text("content is not a list")
+	}
+	return notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", r.internalType()), nil)
+}
 
 // statusForm is the encoding of answers that are about no resource.
 func statusForm(accept string) form {
-	for _, info := range metaCodecs().SupportedMediaTypes() {
-		if info.MediaType == runtime.ContentTypeProtobuf && strings.Contains(accept, runtime.ContentTypeProtobuf) {
-			return form{info: info, gv: schema.GroupVersion{Version: "v1"}}
+	f := form{info: metaCodecs().SupportedMediaTypes()[0], gv: schema.GroupVersion{Version: "v1"}}
+	for clause := range strings.SplitSeq(accept, ",") {
+		if info, ok := runtime.SerializerInfoForMediaType(metaCodecs().SupportedMediaTypes(), strings.TrimSpace(clause)); ok {
+			f.info = info // with as=, a clause is about no Status
+			break
 		}
 	}
-	return form{info: metaCodecs().SupportedMediaTypes()[0], gv: schema.GroupVersion{Version: "v1"}}
+	return f
 }
 
 // encode writes an object, or a list, or a Status.
@@ -109,6 +124,9 @@ func (f *form) encode(w io.Writer, obj runtime.Object) error {
 	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
 		return metaCodecs().EncoderForVersion(f.info.Serializer, metav1.SchemeGroupVersion).Encode(o, w)
 	case *unstructured.Unstructured, *unstructured.UnstructuredList:
+		if f.info.MediaType == runtime.ContentTypeYAML {
+			return f.info.Serializer.Encode(o, w)
+		}
 		return unstructured.UnstructuredJSONScheme.Encode(o, w)
 	}
 	// The encoder writes the kind into the object, which others read, hence the copy.
@@ -117,7 +135,7 @@ func (f *form) encode(w io.Writer, obj runtime.Object) error {
 
 // shape converts an object to the requested form.
 func (f *form) shape(obj runtime.Object) runtime.Object {
-	if !f.partial {
+	if f.as == "" {
 		return obj
 	}
 	p := meta.AsPartialObjectMetadata(metaOf(obj))
@@ -127,13 +145,15 @@ func (f *form) shape(obj runtime.Object) runtime.Object {
 
 // list makes a list of objects in the requested form.
 func (f *form) list(r *Resource, items []runtime.Object, lm metav1.ListMeta) (runtime.Object, error) {
-	if !f.partial {
+	if err := f.isFor(r, true); err != nil {
+		return nil, err
+	}
+	if f.as == "" {
 		return r.newList(items, lm)
 	}
 	list := &metav1.PartialObjectMetadataList{ListMeta: lm}
-	list.Items = make([]metav1.PartialObjectMetadata, len(items))
-	for i, it := range items {
-		list.Items[i] = *f.shape(it).(*metav1.PartialObjectMetadata)
+	for _, it := range items {
+		list.Items = append(list.Items, *f.shape(it).(*metav1.PartialObjectMetadata))
 	}
 	return list, nil
 }

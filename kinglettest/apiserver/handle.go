@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,11 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 )
-
-// maxBody is the largest body of a request, as on a real server.
-const maxBody = 3 << 20
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +73,7 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 	case "list":
 		obj, err = s.listObject(ctx, c)
 	case "get":
-		obj, err = s.get(c)
+		obj, err = s.get(ctx, c)
 	case "create":
 		code = http.StatusCreated
 		obj, err = s.write(r, c, s.storage.create)
@@ -94,6 +90,9 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 		return err
 	}
 	if c.Verb != "list" && c.Verb != "deletecollection" {
+		if err := c.form.isFor(&c.resource, false); err != nil {
+			return err
+		}
 		obj = c.form.shape(obj)
 	}
 	return s.answer(ctx, w, r, c.form, c.fault, code, obj)
@@ -121,45 +120,54 @@ func (c *call) listOf(p *page) (runtime.Object, error) {
 	})
 }
 
-func (s *Server) get(c *call) (runtime.Object, error) {
-	s.storage.mu.Lock()
-	defer s.storage.mu.Unlock()
-	if col := s.storage.resources[c.Resource]; col != nil {
-		if obj := col.current[c.key()]; obj != nil {
-			return obj, nil
+// get answers from the storage, or with a resourceVersion what the server has when it has come
+// to it.
+func (s *Server) get(ctx context.Context, c *call) (runtime.Object, error) {
+	at := int64(math.MaxInt64)
+	if c.Options.ResourceVersion != "" {
+		rv, err := revision(c.Options.ResourceVersion)
+		if err == nil {
+			at, err = s.waitFor(ctx, rv)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil, apierrors.NewNotFound(c.Resource, c.Name)
+	return s.storage.get(c.Resource, c.key(), at)
 }
 
 // write reads the object of a request and stores it.
 func (s *Server) write(r *http.Request, c *call, store func(runtime.Object, intent) (runtime.Object, error)) (runtime.Object, error) {
-	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	b, err := readBody(r)
 	if err != nil {
-		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+		return nil, err
 	}
-	gvk := c.resource.gvk()
-	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(b, &gvk, c.resource.newObject())
+	obj, gvk, err := c.decode(r.Header.Get("Content-Type"), b)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.resource.Kind, err, head(b)))
+		return nil, c.undecodable(err, gvk, b)
 	}
-	m := metaOf(obj)
-	if m.GetNamespace() == "" {
-		m.SetNamespace(c.Namespace)
-	}
-	switch {
-	case m.GetNamespace() != c.Namespace:
-		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
-	case c.Name != "" && m.GetName() == "":
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.Name))
-	case c.Name != "" && m.GetName() != c.Name:
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
+	if err := c.addressed(metaOf(obj)); err != nil {
+		return nil, err
 	}
 	return store(obj, c.intent())
 }
 
-// head is the part of a body that an error message shows.
-func head(b []byte) []byte { return b[:min(len(b), 1024)] }
+// addressed gives an object the namespace of the request if it has none, and refuses another
+// name or namespace than those of the request.
+func (c *call) addressed(m metav1.Object) error {
+	if m.GetNamespace() == "" || c.Namespace == "" {
+		m.SetNamespace(c.Namespace)
+	}
+	switch {
+	case m.GetNamespace() != c.Namespace:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	case c.Name != "" && m.GetName() == "":
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.Name))
+	case c.Name != "" && m.GetName() != c.Name:
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
+	}
+	return nil
+}
 
 func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 	opts, err := c.readDelete(r)

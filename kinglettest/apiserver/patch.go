@@ -2,7 +2,7 @@ package apiserver
 
 import (
 	"fmt"
-	"io"
+	"math"
 	"net/http"
 	"slices"
 
@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -23,14 +23,14 @@ import (
 // (RFC 6902), or a strategic merge patch of a kind of client-go's scheme. An apply is a merge
 // here, and creates the object if there is none.
 func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, err error) {
-	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	b, err := readBody(r)
 	if err != nil {
-		return nil, 0, apierrors.NewRequestEntityTooLargeError(err.Error())
+		return nil, 0, err
 	}
 	media := types.PatchType(r.Header.Get("Content-Type"))
 	change := c.changeOf(media, b)
 	for {
-		was, err := s.get(c)
+		was, err := s.storage.get(c.Resource, c.key(), math.MaxInt64)
 		store := s.storage.update
 		if code = http.StatusOK; apierrors.IsNotFound(err) && media == types.ApplyYAMLPatchType && !c.status {
 			was, store, code = c.resource.newObject(), s.storage.create, http.StatusCreated
@@ -43,10 +43,10 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 		if err != nil {
 			return nil, 0, err
 		}
-		if m := metaOf(next); m.GetName() != c.Name || m.GetNamespace() != c.Namespace {
-			return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
+		if err := c.addressed(metaOf(next)); err != nil {
+			return nil, 0, err
 		}
-		if uid := metaOf(was).GetUID(); uid != metaOf(next).GetUID() && uid != "" {
+		if uid := metaOf(was).GetUID(); uid != metaOf(next).GetUID() && uid != "" && metaOf(next).GetUID() != "" {
 			if !c.status || !c.resource.custom() {
 				return nil, 0, c.resource.invalid(metaOf(next), field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), metaOf(next).GetUID(), "field is immutable")})
 			}
@@ -68,9 +68,12 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 	switch media {
 	case types.JSONPatchType:
 		return func(was []byte) ([]byte, error) {
+			if err := c.strictly(body, &[]jsonPatchOp{}); err != nil {
+				return nil, err
+			}
 			p, err := jsonpatch.DecodePatch(body)
 			if err != nil {
-				return nil, bad(err)
+				return nil, apierrors.NewBadRequest(err.Error())
 			}
 			out, err := p.Apply(was)
 			if err != nil {
@@ -80,30 +83,40 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 		}
 	case types.StrategicMergePatchType:
 		return func(was []byte) ([]byte, error) {
-			var change map[string]any
+			var fields, change map[string]any
 			if err := json.Unmarshal(body, &change); err != nil {
 				return nil, apierrors.NewBadRequest(err.Error())
 			}
-			out, err := strategicpatch.StrategicMergePatch(was, body, c.resource.newObject())
-			if err != nil {
-				return nil, bad(err)
-			}
-			return out, nil
-		}
-	default:
-		return func(was []byte) ([]byte, error) {
-			b, err := yaml.YAMLToJSON(body)
-			var change, fields map[string]any
-			if err == nil {
-				err = json.Unmarshal(b, &change)
-			}
-			if err != nil {
-				return nil, bad(err)
+			if err := c.strictly(body, &change); err != nil {
+				return nil, err
 			}
 			if err := json.Unmarshal(was, &fields); err != nil {
 				return nil, err
 			}
-			return json.Marshal(merge(fields, change))
+			delete(change, "kind") // the Go type has it
+			delete(change, "apiVersion")
+			out, err := strategicpatch.StrategicMergeMapPatch(fields, change, c.resource.newObject())
+			if err != nil {
+				return nil, bad(err)
+			}
+			return json.Marshal(out)
+		}
+	default:
+		return func(was []byte) ([]byte, error) {
+			change, err := body, error(nil)
+			if media == types.ApplyYAMLPatchType {
+				change, err = yaml.YAMLToJSON(body)
+			}
+			if err != nil {
+				return nil, bad(err)
+			}
+			if err := c.strictly(change, &map[string]any{}); err != nil {
+				return nil, err
+			}
+			if change, err = jsonpatch.MergePatch(was, change); err != nil {
+				return nil, apierrors.NewBadRequest(err.Error())
+			}
+			return change, nil
 		}
 	}
 }
@@ -112,17 +125,16 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 func (c *call) patchType(r *http.Request) error {
 	media := types.PatchType(r.Header.Get("Content-Type"))
 	accepted := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
-	st := metav1.Status{Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType}
 	if c.resource.custom() {
 		accepted = slices.Delete(accepted, 2, 3)
-		st.Message = fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s", accepted[0], accepted[1], accepted[2])
-	} else {
-		st.Message, st.Details = "415: Unsupported Media Type", &metav1.StatusDetails{}
 	}
-	if !slices.Contains(accepted, media) {
-		return &apierrors.StatusError{ErrStatus: st}
+	switch {
+	case slices.Contains(accepted, media):
+		return nil
+	case c.resource.custom():
+		return unsupported(fmt.Sprintf(unknownFormat+"%s, %s, %s", accepted[0], accepted[1], accepted[2]), nil)
 	}
-	return nil
+	return unsupported("415: Unsupported Media Type", &metav1.StatusDetails{})
 }
 
 // patched returns an object with a change made to its JSON.
@@ -137,29 +149,37 @@ func (c *call) patched(was runtime.Object, change func([]byte) ([]byte, error)) 
 	if b, err = change(b); err != nil {
 		return nil, err
 	}
-	next, _, err := scheme.Codecs.UniversalDeserializer().Decode(b, &gvk, c.resource.newObject())
+	next, _, err := c.decode(runtime.ContentTypeJSON, b)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, invalidPatch(err)
 	}
 	return next, nil
 }
 
-// merge merges a change into fields, which it writes to.
-func merge(fields, change map[string]any) map[string]any {
-	for name, to := range change {
-		within, isObject := to.(map[string]any)
-		switch {
-		case to == nil:
-			delete(fields, name)
-		case isObject:
-			held, _ := fields[name].(map[string]any)
-			if held == nil {
-				held = map[string]any{}
-			}
-			fields[name] = merge(held, within)
-		default:
-			fields[name] = to
-		}
+// jsonPatchOp is one operation of a JSON patch. Errors of a real server have its name.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// strictly decodes a patch to see whether it can be, and has nothing twice where the request
+// is strict.
+func (c *call) strictly(body []byte, into any) error {
+	if c.validation == metav1.FieldValidationIgnore {
+		return nil
 	}
-	return fields
+	twice, err := kjson.UnmarshalStrict(body, into)
+	switch {
+	case err != nil:
+		return apierrors.NewBadRequest("error decoding patch: " + err.Error())
+	case len(twice) > 0 && c.validation == metav1.FieldValidationStrict:
+		return invalidPatch(runtime.NewStrictDecodingError(twice))
+	}
+	return nil
+}
+
+func invalidPatch(err error) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
 }

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -107,11 +106,11 @@ func (r *Resource) conditional() bool {
 
 // intent returns what the request wants of the Storage.
 func (c *call) intent() intent {
-	return intent{dry: c.dry, prepare: func(r *Resource, obj, old runtime.Object) error {
+	return intent{resource: c.Resource, dry: c.dry, prepare: func(r *Resource, obj, old runtime.Object) error {
 		if old == nil {
 			return r.prepareCreate(obj, c.version)
 		}
-		return r.prepareUpdate(obj, old, c.status)
+		return r.prepareUpdate(obj, old, c.status, c.version)
 	}}
 }
 
@@ -122,14 +121,29 @@ func (r *Resource) prepareCreate(obj runtime.Object, v Version) error {
 	if r.hasStatus() && r.Kind != "Node" {
 		copyStatus(obj, r.newObject())
 	}
+	if errs := r.otherKind(obj); len(errs) > 0 {
+		return r.invalid(m, errs)
+	}
 	path := field.NewPath("metadata")
-	errs := validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, r.nameRule(v), path)
+	errs := v.ownerErrors(validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, r.nameRule(v), path))
 	return r.invalid(m, append(errs, r.unqualified(m, path)...))
+}
+
+// otherKind is the error of a custom resource that says that it is of another kind.
+func (r *Resource) otherKind(obj runtime.Object) (errs field.ErrorList) {
+	is := obj.GetObjectKind().GroupVersionKind()
+	if r.custom() && is.Kind != r.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), is.Kind, "must be "+r.Kind))
+	}
+	if r.custom() && is.GroupVersion() != r.GroupVersion() {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), is.GroupVersion().String(), "must be "+r.GroupVersion().String()))
+	}
+	return errs
 }
 
 // prepareUpdate does what a server's strategy does before an update: one of /status changes
 // nothing else, and any other leaves the status alone.
-func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool) error {
+func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool, v Version) error {
 	m, was := metaOf(obj), metaOf(old)
 	if m.GetResourceVersion() == "" {
 		if r.conditional() {
@@ -146,7 +160,8 @@ func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool) error {
 		copyStatus(obj, old)
 	}
 	path := field.NewPath("metadata")
-	return r.invalid(m, append(validation.ValidateObjectMetaAccessorUpdate(m, was, path), r.unqualified(m, path)...))
+	errs := v.ownerErrors(validation.ValidateObjectMetaAccessorUpdate(m, was, path))
+	return r.invalid(m, append(append(errs, r.otherKind(obj)...), r.unqualified(m, path)...))
 }
 
 // unqualified are the finalizers that built-in kinds do not take.
@@ -161,8 +176,12 @@ func (r *Resource) unqualified(m metav1.Object, path *field.Path) (errs field.Er
 	return errs
 }
 
-// keepDesired takes all but the status from old. Of the metadata, a server lets /status
-// change what it does not protect: nothing of a custom resource, and no labels in apps.
+// guarded are the kinds of which /status changes no metadata: grep ResetObjectMetaForStatus in
+// k8s.io/kubernetes/pkg/registry.
+const guarded = "DeviceTaintRule PodCertificateRequest PodGroup ResourceClaim ResourcePoolStatusRequest ServiceCIDR StorageVersion StorageVersionMigration ValidatingAdmissionPolicy VolumeAttachment"
+
+// keepDesired takes all but the status and the metadata from old, and the metadata as well if
+// the kind protects it, as every custom resource does.
 func (r *Resource) keepDesired(obj, old runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		next := old.DeepCopyObject().(*unstructured.Unstructured)
@@ -170,15 +189,20 @@ func (r *Resource) keepDesired(obj, old runtime.Object) {
 		u.Object = next.Object
 		return
 	}
-	next := old.DeepCopyObject()
-	copyStatus(next, obj)
-	from, to := metaOf(obj), metaOf(next)
-	to.SetAnnotations(from.GetAnnotations())
-	to.SetFinalizers(from.GetFinalizers())
-	if r.Group != "apps" {
-		to.SetLabels(from.GetLabels())
+	m, was := metaOf(obj), metaOf(old)
+	switch {
+	case slices.Contains(strings.Fields(guarded), r.Kind):
+		metav1.ResetObjectMetaForStatus(m, was)
+	case r.Kind == "Deployment":
+		m.SetLabels(was.GetLabels())
+	case r.Kind == "Pod":
+		m.SetOwnerReferences(was.GetOwnerReferences())
 	}
-	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(next).Elem())
+	next := reflect.ValueOf(old.DeepCopyObject()).Elem()
+	for _, name := range []string{"ObjectMeta", "Status"} {
+		next.FieldByName(name).Set(reflect.ValueOf(obj).Elem().FieldByName(name))
+	}
+	reflect.ValueOf(obj).Elem().Set(next)
 }
 
 func (r *Resource) invalid(m metav1.Object, errs field.ErrorList) error {
@@ -198,14 +222,17 @@ func (c *call) writeOptions(r *http.Request) error {
 	switch c.Verb {
 	case "create":
 		kind = "CreateOptions"
+		if _, err := serializerOf(r.Header.Get("Content-Type")); err != nil {
+			return err
+		}
 		var o metav1.CreateOptions
 		err = metav1.Convert_url_Values_To_v1_CreateOptions(&q, &o, nil)
-		dry, errs = o.DryRun, metavalidation.ValidateCreateOptions(&o)
+		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidateCreateOptions(&o)
 	case "update":
 		kind = "UpdateOptions"
 		var o metav1.UpdateOptions
 		err = metav1.Convert_url_Values_To_v1_UpdateOptions(&q, &o, nil)
-		dry, errs = o.DryRun, metavalidation.ValidateUpdateOptions(&o)
+		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidateUpdateOptions(&o)
 	case "patch":
 		kind = "PatchOptions"
 		if err := c.patchType(r); err != nil {
@@ -213,7 +240,7 @@ func (c *call) writeOptions(r *http.Request) error {
 		}
 		var o metav1.PatchOptions
 		err = metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil)
-		dry, errs = o.DryRun, metavalidation.ValidatePatchOptions(&o, types.PatchType(r.Header.Get("Content-Type")))
+		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidatePatchOptions(&o, types.PatchType(r.Header.Get("Content-Type")))
 	default:
 		return nil
 	}
@@ -229,9 +256,9 @@ func (c *call) writeOptions(r *http.Request) error {
 
 // readDelete reads the options of a delete from its body, or else from its query.
 func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	body, err := readBody(r)
 	if err != nil {
-		return opts, apierrors.NewRequestEntityTooLargeError(err.Error())
+		return opts, err
 	}
 	query := r.URL.Query()
 	if len(body) > 0 {

@@ -27,6 +27,8 @@ type call struct {
 	subresource string
 	// dry is set by dryRun=All: a write validates and answers, and changes nothing.
 	dry bool
+	// validation is what fieldValidation says of a write.
+	validation string
 	// sendInitialEvents is the option of a watch, with the server's default.
 	sendInitialEvents *bool
 	labels            labels.Selector
@@ -45,9 +47,7 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 	if err := c.options(r.URL.Query()); err != nil {
 		return nil, err
 	}
-	if c.Verb, err = verb(r.Method, c.Name != "", c.Options.Watch); err != nil {
-		return nil, err
-	}
+	c.Verb = verb(r.Method, c.Name != "", c.Options.Watch)
 	s.storage.mu.Lock()
 	found := s.storage.resources[c.Resource]
 	s.storage.mu.Unlock()
@@ -64,25 +64,23 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 	default:
 		return nil, unknownPath()
 	}
+	nowhere := !c.resource.ClusterScoped && c.Namespace == "" && c.Verb != "list" && c.Verb != "watch"
 	switch {
-	case !c.resource.ClusterScoped && c.Namespace == "" && c.Verb != "list" && c.Verb != "watch",
-		c.status && c.Verb != "get" && c.Verb != "update" && c.Verb != "patch":
+	case nowhere && c.resource.custom():
+		return nil, unknownPath()
+	case nowhere, c.Verb == "", c.Verb == "create" && c.Name != "", c.status && c.Verb != "get" && c.Verb != "update" && c.Verb != "patch":
 		if c.resource.custom() {
-			return nil, unknownPath()
+			return nil, apierrors.NewMethodNotSupported(c.Resource, c.Verb)
 		}
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed, Details: &metav1.StatusDetails{},
-			Message: "the server does not allow this method on the requested resource",
-		}}
-	}
-	if err := c.knownFields(); err != nil {
-		return nil, err
+		return nil, refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 	}
 	if err := c.writeOptions(r); err != nil {
 		return nil, err
 	}
-	c.form, err = formOf(r.Header.Get("Accept"), &c.resource)
-	return c, err
+	if c.form, err = c.formOf(r.Header.Get("Accept")); err != nil {
+		return nil, err
+	}
+	return c, c.knownFields()
 }
 
 // path parses a path such as /api/v1/namespaces/NS/pods/NAME.
@@ -121,26 +119,27 @@ func unknownPath() error {
 	return err
 }
 
-func verb(method string, named, watch bool) (string, error) {
+// verb is "" for a method that no resource has. A create may have a name here.
+func verb(method string, named, watch bool) string {
 	switch {
 	case method == http.MethodGet && named:
-		return "get", nil // watch=true changes nothing: one object is watched by a field selector
+		return "get" // watch=true changes nothing: one object is watched by a field selector
 	case method == http.MethodGet && watch:
-		return "watch", nil
+		return "watch"
 	case method == http.MethodGet:
-		return "list", nil
-	case method == http.MethodPost && !named:
-		return "create", nil
+		return "list"
+	case method == http.MethodPost:
+		return "create"
 	case method == http.MethodPut && named:
-		return "update", nil
+		return "update"
 	case method == http.MethodPatch && named:
-		return "patch", nil
+		return "patch"
 	case method == http.MethodDelete && named:
-		return "delete", nil
+		return "delete"
 	case method == http.MethodDelete:
-		return "deletecollection", nil
+		return "deletecollection"
 	}
-	return "", apierrors.NewMethodNotSupported(schema.GroupResource{}, strings.ToLower(method))
+	return ""
 }
 
 // options reads the query, and checks what a real server checks of it.

@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -186,6 +185,22 @@ func (s *Storage) List(gr schema.GroupResource) ([]runtime.Object, int64) {
 	return inOrder(c.current), s.revision
 }
 
+// get returns an object as it was at a revision.
+func (s *Storage) get(gr schema.GroupResource, key types.NamespacedName, revision int64) (runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.resources[gr]; c != nil {
+		objs := c.current
+		if revision < s.revision {
+			objs = c.atLocked(revision)
+		}
+		if obj := objs[key]; obj != nil {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(gr, key.Name)
+}
+
 // atLocked is what there was at a revision that is not compacted.
 func (c *collection) atLocked(revision int64) map[types.NamespacedName]runtime.Object {
 	at := maps.Clone(c.current)
@@ -220,8 +235,15 @@ func (s *Storage) wakeLocked() {
 	s.changed = make(chan struct{})
 }
 
-// resourceOf finds the resource of an object by its Go type or its kind.
-func (s *Storage) resourceOfLocked(obj runtime.Object) (*collection, error) {
+// resourceOfLocked finds the resource that a request names, or else that of an object by its Go
+// type or its kind.
+func (s *Storage) resourceOfLocked(obj runtime.Object, in intent) (*collection, error) {
+	if in.resource.Resource != "" {
+		if c := s.resources[in.resource]; c != nil {
+			return c, nil
+		}
+		return nil, unknownPath()
+	}
 	kind := obj.GetObjectKind().GroupVersionKind()
 	for _, c := range s.resources {
 		if c.gvk() == kind || reflect.TypeOf(c.newObject()) == reflect.TypeOf(obj) && !c.custom() {
@@ -234,6 +256,7 @@ func (s *Storage) resourceOfLocked(obj runtime.Object) (*collection, error) {
 // intent is what a request wants beyond the object that it brings. The zero intent is that
 // of a caller in Go.
 type intent struct {
+	resource schema.GroupResource
 	// dry validates and answers, and writes nothing.
 	dry bool
 	// prepare changes or refuses obj, which takes the place of old, nil for a create.
@@ -256,11 +279,11 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := s.resourceOfLocked(obj)
+	c, err := s.resourceOfLocked(obj, in)
 	if err != nil {
 		return nil, err
 	}
-	obj, m, err := c.taken(obj)
+	obj, m, err := taken(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -271,6 +294,7 @@ func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) 
 	m.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
+	m.SetSelfLink("")
 	if c.generations() {
 		m.SetGeneration(1)
 	}
@@ -308,11 +332,11 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := s.resourceOfLocked(obj)
+	c, err := s.resourceOfLocked(obj, in)
 	if err != nil {
 		return nil, err
 	}
-	obj, m, err := c.taken(obj)
+	obj, m, err := taken(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -335,8 +359,12 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 	}
 	m.SetUID(was.GetUID())
 	m.SetCreationTimestamp(was.GetCreationTimestamp())
-	m.SetDeletionTimestamp(was.GetDeletionTimestamp())
-	m.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
+	if deleted := was.GetDeletionTimestamp(); deleted != nil || in.prepare == nil {
+		m.SetDeletionTimestamp(deleted)
+	}
+	if grace := was.GetDeletionGracePeriodSeconds(); m.GetDeletionGracePeriodSeconds() == nil || in.prepare == nil {
+		m.SetDeletionGracePeriodSeconds(grace)
+	}
 	m.SetGeneration(was.GetGeneration())
 	if err := in.prepared(&c.Resource, obj, old); err != nil {
 		return nil, err
@@ -353,7 +381,9 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 		// k8s.io/apiserver/pkg/registry/generic/registry.
 		s.writeLocked(c, watch.Deleted, old.DeepCopyObject(), old)
 		return obj, nil
-	case equality.Semantic.DeepEqual(obj, old):
+	}
+	m.SetSelfLink("") // a storage has none
+	if equality.Semantic.DeepEqual(obj, old) {
 		return old, nil
 	}
 	return s.writeLocked(c, watch.Modified, obj, old), nil
@@ -431,31 +461,6 @@ func (s *Storage) remove(gr schema.GroupResource, key types.NamespacedName, pre 
 	}
 	m.SetDeletionGracePeriodSeconds(&grace)
 	return s.writeLocked(c, watch.Modified, obj, old), nil
-}
-
-// taken is a copy of an object as it is to be kept. As with a real server, what
-// a typed object says of its kind is not.
-func (r *Resource) taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
-	obj = obj.DeepCopyObject()
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !r.custom() {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		return obj, m, nil
-	}
-	// The metadata of a custom resource is decoded into ObjectMeta, which omits what is empty.
-	if len(m.GetLabels()) == 0 {
-		m.SetLabels(nil)
-	}
-	if len(m.GetAnnotations()) == 0 {
-		m.SetAnnotations(nil)
-	}
-	if len(m.GetFinalizers()) == 0 {
-		m.SetFinalizers(nil)
-	}
-	return obj, m, nil
 }
 
 // writeLocked makes the write and returns obj at its new version.

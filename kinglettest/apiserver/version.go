@@ -1,6 +1,11 @@
 package apiserver
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Version is a minor version of Kubernetes whose API server a [Server] plays,
 // with the feature gates at their defaults. docs/kubernetes.md lists what the
@@ -48,6 +53,23 @@ func (v Version) watchLists() bool { return v >= V134 }
 // snapshots reports whether the gate ListFromCacheSnapshot is on: a list at an
 // exact version is answered by the watch cache, not by etcd.
 func (v Version) snapshots() bool { return v >= V134 }
+
+var ownerIndex = regexp.MustCompile(`^(metadata\.ownerReferences)\[[0-9]+\]`)
+
+// ownerErrors are the errors of ownerReferences in the words of the version: since 1.37 they say
+// which one is wrong, and that a field is required.
+func (v Version) ownerErrors(errs field.ErrorList) field.ErrorList {
+	for _, err := range errs {
+		name := ownerIndex.ReplaceAllString(err.Field, "$1")
+		if v >= V137 || name == err.Field {
+			continue
+		}
+		if err.Field = name; err.Type == field.ErrorTypeRequired {
+			err.Type, err.BadValue = field.ErrorTypeInvalid, ""
+		}
+	}
+	return errs
+}
 
 // compressesWatchLists reports whether the gate WatchListCompression is on.
 func (v Version) compressesWatchLists() bool { return v >= V137 }

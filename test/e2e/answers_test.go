@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
@@ -106,6 +107,14 @@ func script(t *testing.T, config *rest.Config) []string {
 	a.do("PUT", leases+"/a", lease("a", "1", "1"))
 	a.do("PUT", leases+"/a", lease("a", "1", a.versions["a"]))
 	a.do("PUT", leases+"/a", lease("b", "1", ""))
+	a.do("POST", leases, `{"apiVersion":"v1","kind":"List","items":[]}`)
+	a.do("POST", leases, `{"apiVersion":"v1","kind":"Secret"}`)
+	for _, method := range []string{"PUT", "PATCH", "OPTIONS"} {
+		a.do(method, leases, "")
+	}
+	for _, version := range []string{"0", "RV-a", "nonsense", "99999999"} {
+		a.do("GET", leases+"/a?resourceVersion="+version, "")
+	}
 
 	for _, query := range []string{
 		"", "limit=2", "continue=TOKEN", "limit=1&continue=TOKEN", "continue=nonsense",
@@ -120,7 +129,7 @@ func script(t *testing.T, config *rest.Config) []string {
 	for _, accept := range []string{
 		runtime.ContentTypeProtobuf, "application/vnd.kubernetes.protobuf,application/json",
 		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-		"text/html",
+		"text/html", "application/yaml", "application/*", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json;as=Foo;g=meta.k8s.io;v=v1",
 	} {
 		a.accepting("GET", leases, "", accept)
 	}
@@ -270,6 +279,9 @@ func (a *answersOf) normal(raw []byte) string {
 	var v map[string]any
 	if bytes.HasPrefix(raw, []byte("k8s\x00")) {
 		raw = a.fromProtobuf(raw)
+	}
+	if j, err := yaml.YAMLToJSON(raw); err == nil && bytes.HasPrefix(raw, []byte("apiVersion:")) {
+		raw = j
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

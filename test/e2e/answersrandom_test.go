@@ -123,20 +123,24 @@ func randomRequest(rng *rand.Rand) request {
 	}
 	name := strings.ToLower(k.kind[:1]) + pick(rng, "a", "b", "c")
 	r := request{accept: "application/json", path: ns + "/" + name}
+	if one(rng, 12) {
+		r.accept = pick(rng, "application/yaml", "application/*", "text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Foo;g=meta.k8s.io;v=v1",
+			"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	}
 	switch rng.IntN(12) {
 	case 0, 1, 2:
-		r.method, r.path, r.body = "POST", ns, k.object(rng, name, true)
-		r.path += "?" + dryRun(rng)
+		r.method, r.path, r.body, r.media = "POST", ns, k.object(rng, name, true), media(rng)
+		r.path += "?" + writeOptions(rng)
 		if one(rng, 6) {
 			r.path = ns + "?dryRun=All" // the order of such names is random
 			r.body = strings.Replace(r.body, `"name":"`+name, `"generateName":"gen-`, 1)
 		}
 	case 3, 4, 5:
-		r.method, r.body = "PUT", k.object(rng, name, false)
+		r.method, r.body, r.media = "PUT", k.object(rng, name, false), media(rng)
 		if one(rng, 4) {
 			r.path += "/status"
 		}
-		r.path += "?" + dryRun(rng)
+		r.path += "?" + writeOptions(rng)
 	case 6, 7, 8:
 		k.patch(rng, &r)
 	case 9:
@@ -152,7 +156,10 @@ func randomRequest(rng *rand.Rand) request {
 		}
 	case 10:
 		r.method = "GET"
-		r.path += pick(rng, "", "", "/status", "/scale", "?watch=true")
+		r.path += pick(rng, "", "", "/status", "/scale", "?watch=true", "?resourceVersion=0", "?resourceVersion=RV-"+name, "?resourceVersion=nonsense")
+		if one(rng, 8) {
+			r.method = pick(rng, "OPTIONS", "FOO")
+		}
 	case 11:
 		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
@@ -160,6 +167,13 @@ func randomRequest(rng *rand.Rand) request {
 	if k.kind == "ConfigMap" { // of which a real server has one of its own
 		r.path = strings.Replace(r.path, "limit=1", "limit=500", 1)
 		r.path = strings.Replace(r.path, "resourceVersion=0&", "", 1) // a precondition of a deletion, too
+	}
+	if strings.Contains(r.body, `"uid":"u"`) { // a real control plane deletes what has lost its owner
+		r.path, _, _ = strings.Cut(r.path, "?")
+		r.path += "?dryRun=All"
+	}
+	if strings.Contains(r.path, "=Some") || r.method == "DELETE" || k.kind == "ConfigMap" && strings.Contains(r.accept, "protobuf") {
+		r.accept = "application/json" // which of two errors comes first, and the answer to a deletion, are not compared
 	}
 	r.path = strings.TrimSuffix(r.path, "?")
 	return r
@@ -193,13 +207,32 @@ func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
 		m = append(m, `"resourceVersion":"`+pick(rng, "RV-"+name, "RV-"+name, "RV-"+name, "1", "nonsense")+`"`)
 	}
 	if one(rng, 20) {
-		m = append(m, `"namespace":"`+pick(rng, "answers", "other")+`"`)
+		m = append(m, `"namespace":`+pick(rng, `"answers"`, `"other"`, "null"))
+	}
+	if one(rng, 6) {
+		m = append(m, pick(rng, `"foo":1`, `"selfLink":"/x"`, `"uid":null`, `"labels":{"l":5}`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`, `"deletionGracePeriodSeconds":5`,
+			`"ownerReferences":[`+owner+`]`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"name":"o"}]`))
 	}
 	fields := []string{pick(rng, k.contents...)}
 	if k.status != nil && one(rng, 2) {
 		fields = append(fields, `"status":`+pick(rng, k.status...))
 	}
+	if apiVersion, kind := k.apiVersion, k.kind; one(rng, 15) {
+		wrong := *k
+		wrong.apiVersion, wrong.kind = pick(rng, apiVersion, "v1", "v7"), pick(rng, kind, "Secret", "List", "Foo")
+		k = &wrong
+	}
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s},%s}`, k.apiVersion, k.kind, strings.Join(m, ","), strings.Join(fields, ","))
+}
+
+const owner = `{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u"}`
+
+// media are content types of an object; most requests have none.
+func media(rng *rand.Rand) string {
+	if one(rng, 10) {
+		return pick(rng, "application/yaml", "application/json; charset=utf-8", "text/plain", "application/merge-patch+json")
+	}
+	return ""
 }
 
 func (k *randomKind) patch(rng *rand.Rand, r *request) {
@@ -207,12 +240,13 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 	if one(rng, 4) {
 		r.path += "/status"
 	}
-	r.path += "?" + dryRun(rng)
+	r.path += "?" + writeOptions(rng)
 	if one(rng, 3) {
 		r.media = string(types.JSONPatchType)
 		r.body = pick(rng, `[{"op":"add","path":"/metadata/labels","value":{"l":"y"}}]`, `[{"op":"replace","path":"/metadata/labels/l","value":"z"}]`,
 			`[{"op":"test","path":"/metadata/name","value":"wa"},{"op":"add","path":"/metadata/annotations","value":{"t":"1"}}]`, `[{"op":"remove","path":"/nothing"}]`, `{}`,
-			`[{"op":"replace","path":"/metadata/name","value":"other"}]`, `[{"op":"remove","path":"/metadata/finalizers"}]`)
+			`[{"op":"replace","path":"/metadata/name","value":"other"}]`, `[{"op":"remove","path":"/metadata/finalizers"}]`,
+			`[{"op":"remove","path":"/metadata/uid"}]`, `[{"op":"replace","path":"/kind","value":"Foo"}]`, `[{"op":"add","path":"/metadata/foo","value":1}]`, `[{"op":1}]`, `[{"op":"add","op":"add","path":"/metadata/labels","value":{}}]`, `null`)
 		return
 	}
 	r.media = pick(rng, string(types.MergePatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), "application/nonsense")
@@ -220,6 +254,9 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		`{"metadata":{"labels":{"l":"z"}}}`, `{"metadata":{"labels":null}}`, `{"metadata":{"labels":{"l":null}}}`, `{"metadata":{"finalizers":["example.com/h"]}}`, `{"metadata":{"finalizers":null}}`,
 		`{"metadata":{"resourceVersion":"1"}}`, `{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"}}`, `{"metadata":{"annotations":{"b":"1"}}}`, `{}`, `[]`, `{"metadata":{"name":"other"}}`,
 		`{` + pick(rng, k.contents...) + `}`,
+		`null`, `metadata: {}`, `{"kind":"Foo"}`, `{"apiVersion":"v7"}`, `{"metadata":{"labels":{"l":5}}}`, `{"metadata":{"labels":{"l":"1","l":"2"}}}`,
+		`{"metadata":{` + pick(rng, `"uid":null`, `"namespace":null`, `"namespace":"other"`, `"name":null`, `"foo":1`, `"selfLink":"/x"`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`,
+			`"deletionGracePeriodSeconds":5`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"uid":"u"}]`) + `}}`,
 	}
 	if k.status != nil {
 		change = append(change, `{"status":`+pick(rng, k.status...)+`}`, `{"status":null}`)
@@ -231,6 +268,6 @@ func one(rng *rand.Rand, of int) bool { return rng.IntN(of) == 0 }
 
 func pick(rng *rand.Rand, from ...string) string { return from[rng.IntN(len(from))] }
 
-func dryRun(rng *rand.Rand) string {
-	return pick(rng, "", "", "", "", "", "", "dryRun=All", "dryRun=All", "dryRun=Some", "fieldManager=me")
+func writeOptions(rng *rand.Rand) string {
+	return pick(rng, "", "", "", "", "", "", "dryRun=All", "dryRun=All", "dryRun=Some", "fieldManager=me", "fieldValidation=Strict", "fieldValidation=Strict", "fieldValidation=Ignore")
 }

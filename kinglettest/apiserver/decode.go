@@ -1,0 +1,174 @@
+package apiserver
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+)
+
+// maxBody is the largest body of a request, as on a real server.
+const maxBody = 3 << 20
+
+func readBody(r *http.Request) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+	}
+	return b, nil
+}
+
+// mediaTypes are those of a real server for anything but a watch.
+const mediaTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+
+// serializerOf returns the serializer of a media type. The error is 415.
+func serializerOf(contentType string) (runtime.SerializerInfo, error) {
+	media, _, err := mime.ParseMediaType(cmp.Or(contentType, runtime.ContentTypeJSON))
+	if err == nil && strings.Contains(mediaTypes, media) {
+		if info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media); ok {
+			return info, nil
+		}
+	}
+	return runtime.SerializerInfo{}, unsupported(unknownFormat+mediaTypes, nil)
+}
+
+const unknownFormat = "the body of the request was in an unknown format - accepted media types include: "
+
+func unsupported(message string, details *metav1.StatusDetails) error {
+	return refusal(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, message, details)
+}
+
+// refusal is an error that apimachinery has no constructor for.
+func refusal(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message, Details: details}}
+}
+
+// decode returns the object that a body describes, and the kind that the body names. The object
+// is of the Go type of the resource. A custom resource may still be of another kind, which
+// otherKind refuses.
+func (c *call) decode(contentType string, body []byte) (runtime.Object, *schema.GroupVersionKind, error) {
+	info, err := serializerOf(contentType)
+	if err != nil {
+		return nil, nil, err
+	}
+	want, serializer := c.resource.gvk(), info.StrictSerializer
+	if c.validation == metav1.FieldValidationIgnore {
+		serializer = info.Serializer
+	}
+	obj, gvk, err := serializer.Decode(body, &want, c.resource.newObject())
+	var unknown []error // fields, and what is there twice
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+		unknown = strict.Errors()
+	} else if err != nil {
+		return nil, gvk, err
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		dropped, err := coerce(u)
+		if err != nil {
+			return nil, gvk, err
+		}
+		unknown = append(unknown, dropped...)
+	} else if gvk.GroupKind() != want.GroupKind() {
+		return nil, gvk, fmt.Errorf("converting (%s) to (%s): unknown conversion", strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"), c.resource.internalType())
+	}
+	switch {
+	case len(unknown) > 0 && c.validation == metav1.FieldValidationStrict:
+		return nil, gvk, runtime.NewStrictDecodingError(unknown)
+	case gvk.GroupVersion() != want.GroupVersion() && (c.Verb != "patch" || !c.resource.custom()):
+		return nil, gvk, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", gvk.GroupVersion(), want.GroupVersion()))
+	}
+	return obj, gvk, nil
+}
+
+// undecodable is the answer to a body that decode refuses.
+func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte) error {
+	if api := apierrors.APIStatus(nil); errors.As(err, &api) {
+		return err
+	}
+	if gvk != nil && gvk.Kind != "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, c.resource.Kind, err))
+	}
+	shown := "%.30x"
+	if bytes.HasPrefix(body, []byte("{")) {
+		shown = "%.30s"
+	}
+	if len(body) > 30 {
+		shown += " ..."
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.resource.Kind, err, cmp.Or(fmt.Sprintf(shown, body), "<empty>")))
+}
+
+// taken is a copy of an object as it is to be kept. As with a real server, what a typed object
+// says of its kind is not, and of equal owners one is.
+func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
+	obj = obj.DeepCopyObject()
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if _, err := coerce(u); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	var owners []metav1.OwnerReference
+	for _, o := range m.GetOwnerReferences() {
+		if !slices.ContainsFunc(owners, func(same metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(o, same) }) {
+			owners = append(owners, o)
+		}
+	}
+	m.SetOwnerReferences(owners)
+	return obj, m, nil
+}
+
+// coerce reduces the metadata of a custom resource to the fields of ObjectMeta, and returns
+// errors that name the others.
+func coerce(u *unstructured.Unstructured) (dropped []error, err error) {
+	metadata, ok := u.Object["metadata"]
+	if !ok {
+		return nil, nil
+	}
+	b, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	var m metav1.ObjectMeta
+	unknown, err := kjson.UnmarshalStrict(b, &m)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range unknown {
+		if f, ok := err.(kjson.FieldError); ok {
+			dropped = append(dropped, fmt.Errorf(`unknown field "metadata.%s"`, f.FieldPath()))
+		}
+	}
+	u.Object["metadata"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(&m)
+	return dropped, err
+}
+
+// internalType is the name of the Go type that a real server has of the resource.
+func (r *Resource) internalType() string {
+	if r.custom() {
+		return "unstructured.Unstructured"
+	}
+	group, _, _ := strings.Cut(cmp.Or(r.Group, "core"), ".")
+	return group + "." + r.Kind
+}
