@@ -137,6 +137,9 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
+	if i.opts.start != nil {
+		defer i.opts.start(ctx)()
+	}
 	var beside sync.WaitGroup
 	if i.detector != nil {
 		beside.Go(func() { i.detector.Run(proflabel.Stage(ctx, proflabel.Mutation)) })

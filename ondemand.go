@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,9 +60,8 @@ type OnDemand[T metav1.Object] struct {
 	reads  *readthrough.Cache[T]
 	reduce func(obj any) (any, error)
 	// choose is OnDemandOptions.Whole and WholeLabels.
-	choose  func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	ledger  *ledger[T]
-	started atomic.Bool
+	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	ledger *ledger[T]
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
 
@@ -120,6 +118,7 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if o.reduce = lean.Traits().Reduce; o.reduce == nil || !of.ExactLists {
 		return nil, fmt.Errorf("informer on demand of %s: the source does not do what its options say: is it made by package source with them?", lean)
 	}
+	opts.start, opts.budget = o.start, o.ledger.status
 	if opts.Budget != nil {
 		lean = budgeted[T]{lean, o}
 		opts.stepped = o.stepped
@@ -151,24 +150,22 @@ func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
 	}
 }
 
-// Run is Informer.Run.
-func (o *OnDemand[T]) Run(ctx context.Context) error {
-	if o.started.Swap(true) {
-		return o.Informer.Run(ctx) // which has the error
-	}
-	if b := o.ledger.budget; b != nil {
-		member := &budget.Member{Spare: o.reads.Bytes, Evict: o.reads.Evict, Changed: o.signal}
+// start runs what Informer.Run runs beside the informer until ctx ends, when end returns.
+func (o *OnDemand[T]) start(ctx context.Context) (end func()) {
+	b, member := o.ledger.budget, &budget.Member{Spare: o.reads.Bytes, Evict: o.reads.Evict, Changed: o.signal}
+	if b != nil {
 		b.Join(member)
-		defer b.Leave(member)
-		defer o.ledger.close()
-		defer o.reads.Close()
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	beside.Go(func() { o.settle(ctx) })
-	defer beside.Wait()
-	defer stop()
-	return o.Informer.Run(ctx)
+	var settling sync.WaitGroup
+	settling.Go(func() { o.settle(ctx) })
+	return func() {
+		settling.Wait()
+		if b != nil {
+			o.reads.Close()
+			o.ledger.close()
+			b.Leave(member)
+		}
+	}
 }
 
 // Get returns the object under key, whole, in the state whose metadata the informer has, or a
@@ -243,13 +240,6 @@ func (o *OnDemand[T]) wants(key Key, obj T) bool {
 // chosen reports whether Whole chooses an object.
 func (o *OnDemand[T]) chosen(obj T) bool {
 	return o.choose(Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj.GetLabels(), obj.GetOwnerReferences())
-}
-
-// Status is Informer.Status, with that of the Budget.
-func (o *OnDemand[T]) Status() Status {
-	s := o.Informer.Status()
-	s.Budget = o.ledger.status()
-	return s
 }
 
 // OnDemandStats returns what Get keeps, and how often it was called.

@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,14 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // Options of an Informer. The zero value works for every T that is
 // a Kubernetes object (implements metav1.Object).
 type Options[T any] struct {
-	// stepped is sink.Options.Stepped.
+	// An OnDemand's; nil for others. start runs it beside the informer until ctx ends, when
+	// end returns; stepped is sink.Options.Stepped.
+	start   func(ctx context.Context) (end func())
 	stepped func(changes []store.Change[T], list bool)
+	budget  func() status.Budget
 
 	// Name is used in errors and status; the source's description if empty.
 	Name string

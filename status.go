@@ -30,6 +30,9 @@ func (i *Informer[T]) Status() Status {
 		Mutations:   i.detector.Found(),
 		Handlers:    i.hub.Statuses(),
 	}
+	if i.opts.budget != nil {
+		s.Budget = i.opts.budget()
+	}
 	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
 	if i.traits != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -25,18 +26,28 @@ type wholeLister[T any] struct {
 	*selection
 	// list makes one request.
 	list func(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error
-	// unable: the server cannot do this.
-	unable atomic.Bool
+	// unable: the server cannot do this. refused: it did not the last time, and the next list
+	// is one of whole objects.
+	unable, refused atomic.Bool
 }
 
 // List is Source.List.
 func (l *wholeLister[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
-	if l.selection == nil || l.labels == nil || l.unable.Load() || req.FieldSelector != "" {
+	// A comparison wants objects in the server's order, and a probe no more than a version.
+	// A server that sends pages although none were asked for sends the others whole.
+	if l.selection == nil || l.labels == nil || req.Exact || req.Continue != "" || req.Limit == 1 || req.FieldSelector != "" {
 		return l.list(ctx, req, yield)
 	}
+	if l.unable.Load() || l.refused.Load() {
+		err := l.list(ctx, req, yield)
+		if err == nil {
+			l.refused.Store(false)
+		}
+		return err
+	}
+	w := wanted[T]{lister: l, req: req, yield: yield, byLabels: map[store.Key]struct{}{}, byName: map[store.Key]struct{}{}}
+	req.metadata, req.Limit = true, 0 // metadata is small
 	var last Page[T]
-	w := wanted[T]{lister: l, req: req, yield: yield, byLabels: map[store.Key]struct{}{}}
-	req.metadata = true
 	err := l.list(ctx, req, func(page Page[T]) error {
 		w.takeFrom(&page)
 		if page.More {
@@ -46,7 +57,9 @@ func (l *wholeLister[T]) List(ctx context.Context, req ListRequest[T], yield fun
 		return nil
 	})
 	if err == nil {
-		err = w.read(ctx, last.ResourceVersion)
+		if err = w.read(ctx, last.ResourceVersion); err != nil {
+			l.refused.Store(true)
+		}
 	}
 	switch {
 	case errors.Is(err, errFormUnknown) || errors.Is(err, errOtherVersion):
@@ -58,21 +71,24 @@ func (l *wholeLister[T]) List(ctx context.Context, req ListRequest[T], yield fun
 	return yield(last)
 }
 
-// wanted are the objects of a list of metadata that are to be whole, and are not held.
+// maxByName is how many objects are requested by their names. More come with a list of all.
+const maxByName = 16
+
+// wanted are the objects of a list of metadata that are to be whole. That one is held in the
+// same version does not tell: a restored server may have another, and conversion another
+// form of it.
 type wanted[T any] struct {
-	lister   *wholeLister[T]
-	req      ListRequest[T]
-	yield    func(Page[T]) error
-	byLabels map[store.Key]struct{}
-	byName   []store.Key
+	lister           *wholeLister[T]
+	req              ListRequest[T]
+	yield            func(Page[T]) error
+	byLabels, byName map[store.Key]struct{}
 }
 
-// takeFrom removes from a page what has to be read whole, and replaces what is held whole.
+// takeFrom removes from a page what has to be read whole.
 func (w *wanted[T]) takeFrom(page *Page[T]) {
 	items := page.Items[:0]
 	for i := range page.Items {
-		it := page.Items[i]
-		if it.Err != nil || !w.chooses(&it) || w.held(&it) {
+		if it := page.Items[i]; it.Err != nil || !w.chooses(&it) {
 			items = append(items, it)
 		}
 	}
@@ -88,33 +104,25 @@ func (w *wanted[T]) chooses(it *Item[T]) bool {
 		return false // the server has sent whole objects
 	}
 	whole, err := w.lister.holdsWhole(it.Object)
-	if err != nil {
+	switch {
+	case err != nil:
 		*it = brokenItem[T](StageDecode, it.identity(), err)
-	}
-	return whole && err == nil
-}
-
-// held makes an item the object that is held, if that is it in the same version and whole.
-// Otherwise it notes how to read it.
-func (w *wanted[T]) held(it *Item[T]) bool {
-	if w.req.Held != nil {
-		obj, memo, ok := w.req.Held(it.Key)
-		if m, err := accessor(obj); ok && err == nil && !IsPartial(m) && m.GetUID() == it.UID && m.GetResourceVersion() == it.ResourceVersion {
-			it.Object, it.Memo, it.Size = obj, memo, 0
-			return true
-		}
-	}
-	if m, _ := accessor(it.Object); w.lister.labels.Matches(labels.Set(m.GetLabels())) {
+		return false
+	case whole && w.lister.labels.Matches(labels.Set(m.GetLabels())):
 		w.byLabels[it.Key] = struct{}{}
-	} else {
-		w.byName = append(w.byName, it.Key)
+	case whole:
+		w.byName[it.Key] = struct{}{}
 	}
-	return false
+	return whole
 }
 
 // read reads what is wanted, in the version of the list.
 func (w *wanted[T]) read(ctx context.Context, version string) error {
 	req := ListRequest[T]{ResourceVersion: version, Exact: true, Once: w.req.Once, Held: w.req.Held, OnPath: w.req.OnPath}
+	if len(w.byName) > maxByName {
+		maps.Copy(w.byLabels, w.byName)
+		return w.request(ctx, req, w.byLabels)
+	}
 	if len(w.byLabels) > 0 {
 		req.labels = w.lister.labels
 		if err := w.request(ctx, req, w.byLabels); err != nil {
@@ -122,7 +130,7 @@ func (w *wanted[T]) read(ctx context.Context, version string) error {
 		}
 	}
 	req.labels = nil
-	for _, key := range w.byName {
+	for key := range w.byName {
 		req.FieldSelector = named(key).String()
 		if err := w.request(ctx, req, map[store.Key]struct{}{key: {}}); err != nil {
 			return err

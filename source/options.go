@@ -79,11 +79,11 @@ type Options struct {
 	Whole func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	// WholeLabels chooses objects as Whole does, beside it, by their labels; labels.Nothing
 	// chooses none. If what Keep says of the others is metadata, or Keep is empty, lists then
-	// ask for metadata alone, and for the objects that it chooses in a second request, of the
-	// same version. Each that Whole alone chooses is requested by its name. What is held in
-	// that version is not requested again. Watches have whole objects, and their initial
-	// events are not asked for. A server that cannot do this is asked for whole objects, as
-	// is one behind closures that Intercept does not reach.
+	// ask for metadata alone, not in pages, and for the objects that it chooses in a second
+	// request, of the same version. Up to 16 that Whole alone chooses are requested by their
+	// names, and more with a list of all. Watches have whole objects, and their initial events
+	// are not asked for; checks of consistency ask for whole objects. A server that cannot do
+	// this is asked for whole objects, as is one behind closures that Intercept does not reach.
 	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
@@ -206,6 +206,7 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 
 // joined returns a selector of what both select.
 func joined(a, b string) string {
+	a = strings.TrimSpace(a)
 	switch {
 	case a == "":
 		return b

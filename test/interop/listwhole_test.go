@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -145,9 +147,7 @@ func listsAlike[T metav1.Object](t *testing.T, open opener[T], wire bool) {
 		if rnd.IntN(2) == 0 {
 			opts.Drop = []string{source.DropManagedFields}
 		}
-		if rnd.IntN(3) == 0 {
-			opts.LabelSelector = "app in (a,b)"
-		}
+		opts.LabelSelector = []string{"", " ", "app in (a,b)"}[rnd.IntN(3)]
 		two := opts
 		two.WholeLabels = chosen
 		one := opts
@@ -169,6 +169,12 @@ func listsAlike[T metav1.Object](t *testing.T, open opener[T], wire bool) {
 		for step := range 6 {
 			failed := func(format string, args ...any) {
 				t.Errorf("-seed %d, step %d, %v, %+v: %s", seed, step, chosen, opts, fmt.Sprintf(format, args...))
+			}
+			if before := storage.Revision(); rnd.IntN(3) == 0 {
+				change()
+				if err := storage.Restore(before); err != nil { // and what follows has the versions of what was lost
+					failed("%v", err)
+				}
 			}
 			change()
 			name = fmt.Sprint("n", rnd.IntN(12))
@@ -204,8 +210,7 @@ func listsAlike[T metav1.Object](t *testing.T, open opener[T], wire bool) {
 			held = got
 		}
 		for _, r := range trips[0].lists {
-			whole := !sources[0].Traits().NoWatchList || strings.Contains(r.URL.RawQuery, "resourceVersionMatch=Exact") ||
-				strings.Contains(r.URL.RawQuery, "continue=") && !asksForMetadata(r)
+			whole := !sources[0].Traits().NoWatchList || strings.Contains(r.URL.RawQuery, "resourceVersionMatch=Exact")
 			if wire && asksForMetadata(r) == whole {
 				t.Errorf("-seed %d, %+v: asked for %s with %q", seed, opts, r.URL, r.Header.Get("Accept"))
 			}
@@ -267,6 +272,77 @@ func TestAServerThatCannotListMetadataIsAskedForWholeObjects(t *testing.T) {
 					t.Errorf("list %d: %v, whole are %v", n, err, whole)
 				}
 				return
+			}
+		})
+	}
+}
+
+// A server that refuses the second request is asked for whole objects the next time, and
+// for metadata again after that.
+func TestAServerThatRefusesListsOfOneVersionIsAskedForWholeObjects(t *testing.T) {
+	refusals := map[string]error{
+		"expired":    apierrors.NewResourceExpired("not any more"),
+		"invalid":    apierrors.NewBadRequest("no such option"),
+		"forbidden":  apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not you")),
+		"overloaded": apierrors.NewTooManyRequests("later", 1),
+		"broken":     apierrors.NewInternalError(errors.New("no")),
+	}
+	for name, refusal := range refusals {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				storage := apiserver.NewStorage(apiserver.ConfigMaps)
+				must(storage.Create(configMap("a", "a")))
+				refused := 0
+				server := apiserver.New(storage, apiserver.Options{Inject: func(r *apiserver.Request) *apiserver.Fault {
+					if r.Options.ResourceVersionMatch != metav1.ResourceVersionMatchExact {
+						return nil
+					}
+					refused++
+					return &apiserver.Fault{Answer: refusal}
+				}})
+				t.Cleanup(server.Close)
+				src := must(fromConfig[*corev1.ConfigMap](server.Config(), source.Options{WholeLabels: labels.Everything()}))
+				informer := must(kinglet.New(src, kinglet.Options[*corev1.ConfigMap]{}))
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				defer stop()
+				ended := make(chan error, 1)
+				go func() { ended <- informer.Run(ctx) }()
+				if err := informer.WaitSynced(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if a, _ := informer.Store().Get(mapKey("a")); dataOf(a) != "a" || refused == 0 {
+					t.Errorf("the store has %v, after %d refusals", a, refused)
+				}
+				storage.Compact(storage.Revision())
+				must(storage.Update(configMap("a", "b")))
+				server.Disconnect()
+				time.Sleep(time.Minute)
+				if a, _ := informer.Store().Get(mapKey("a")); dataOf(a) != "b" {
+					t.Errorf("later the store has %v", a)
+				}
+				stop()
+				<-ended
+			})
+		})
+	}
+}
+
+// However many objects are held, they are whole in the first list, with few requests.
+func TestManyHeldObjectsTakeFewRequests(t *testing.T) {
+	for held, most := range map[int]int64{10: 11, 200: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var names []string
+			for i := range 300 {
+				names = append(names, fmt.Sprint("n", i))
+			}
+			d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, names...)
+			for _, name := range names[:held] {
+				d.Hold(mapKey(name))
+			}
+			lists := d.lists.Load()
+			d.run()
+			if n := len(d.wholeOnes()); n != held || d.lists.Load()-lists > most {
+				t.Errorf("%d are whole after %d lists, want %d after %d", n, d.lists.Load()-lists, held, most)
 			}
 		})
 	}

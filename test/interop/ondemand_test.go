@@ -41,14 +41,14 @@ type demand[T metav1.Object] struct {
 	t       *testing.T
 	storage *apiserver.Storage
 	server  *apiserver.Server
-	// reads counts lists of one object. fault, if it is set, is what they meet, or those of
+	// lists counts all lists, and reads those of one object. fault, if it is set, is what they meet, or those of
 	// one name.
-	reads atomic.Int64
-	fault atomic.Pointer[apiserver.Fault]
-	only  string
-	told  *history.History
-	mu    sync.Mutex
-	errs  []error
+	reads, lists atomic.Int64
+	fault        atomic.Pointer[apiserver.Fault]
+	only         string
+	told         *history.History
+	mu           sync.Mutex
+	errs         []error
 }
 
 // opener makes the sources of T.
@@ -92,6 +92,9 @@ func newDemand[T metav1.Object](t *testing.T, open opener[T], opts kinglet.OnDem
 		must(d.storage.Create(configMap(name, "1")))
 	}
 	server := apiserver.New(d.storage, apiserver.Options{Inject: func(r *apiserver.Request) *apiserver.Fault {
+		if r.Verb == "list" {
+			d.lists.Add(1)
+		}
 		if r.Verb != "list" || !strings.Contains(r.Options.FieldSelector, "metadata.name=") {
 			return nil
 		}

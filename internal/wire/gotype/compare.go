@@ -48,8 +48,15 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 		x, y := a.Complex(), b.Complex()
 		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
 	case reflect.Struct:
-		if c.visible && a.Type() == timeType && a.CanInterface() {
-			return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
+		if c.visible && a.CanInterface() {
+			switch a.Type() {
+			case timeType:
+				return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
+			case quantity:
+				// Methods that only read turn one form of the number into another.
+				q, r := numberIn(a), numberIn(b)
+				return q.Cmp(r) == 0 && q.Format == r.Format
+			}
 		}
 		var skipped []bool
 		if c.visible {
@@ -150,11 +157,5 @@ func skippedFields(t reflect.Type) []bool {
 }
 
 func skips(t reflect.Type, f reflect.StructField, opaque bool) bool {
-	switch {
-	case t == quantity:
-		return f.Name == "s"
-	case opaque:
-		return f.Name == "_"
-	}
-	return !f.IsExported() && !f.Anonymous
+	return f.Name == "_" || !opaque && !f.IsExported() && !f.Anonymous
 }

@@ -108,6 +108,7 @@ func TestWhatIsVisibleIsCompared(t *testing.T) {
 		equal, same bool
 	}{
 		"nothing":          {func(*object) {}, true, true},
+		"a decimal read":   {func(o *object) { o.Amount = resource.MustParse("0.5"); o.Amount.AsDec() }, true, true},
 		"what is private":  {func(o *object) { o.cached = "x" }, true, true},
 		"another location": {func(o *object) { o.At = now.UTC() }, true, true},
 		"an empty list":    {func(o *object) { o.List = []string{} }, false, true},

@@ -67,6 +67,15 @@ var KnowsQuantity = sync.OnceValue(func() bool {
 	return true
 })
 
+// numberIn is QuantityNumber of a value.
+func numberIn(v reflect.Value) resource.Quantity {
+	if v.CanAddr() {
+		return QuantityNumber(v.Addr().Interface().(*resource.Quantity))
+	}
+	q := v.Interface().(resource.Quantity)
+	return QuantityNumber(&q)
+}
+
 // QuantityNumber returns a copy of a Quantity without its cached text, which is not even
 // read: somebody who reads the Quantity may be writing it.
 func QuantityNumber(q *resource.Quantity) resource.Quantity {

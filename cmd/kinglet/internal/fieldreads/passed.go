@@ -86,13 +86,23 @@ func (r *reads) call(e *ast.CallExpr) {
 		}
 		return
 	}
+	if id, is := ast.Unparen(e.Fun).(*ast.Ident); is {
+		if builtin, is := r.info.Uses[id].(*types.Builtin); is {
+			switch builtin.Name() {
+			case "copy":
+				r.assign(&ast.StarExpr{X: e.Args[0]}, r.value(e.Args[1]))
+			case "delete":
+				r.key(e.Args[0], e.Args[1])
+			}
+		}
+	}
 	to := types.ExprString(e.Fun)
 	signature, _ := r.info.TypeOf(e.Fun).Underlying().(*types.Signature)
 	origin := signature
 	f, _ := r.callee(e.Fun).(*types.Func)
 	foreign, known := false, false
 	if f != nil {
-		if f.Signature().Recv() != nil && copies[f.Name()] {
+		if f.Signature().Recv() != nil && copiesOf(f) {
 			if x, is := ast.Unparen(e.Fun).(*ast.SelectorExpr); is && f.Name() == "DeepCopyInto" {
 				r.escape(r.value(x.X), "") // it may become part of another object
 			}

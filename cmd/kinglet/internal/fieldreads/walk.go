@@ -19,7 +19,7 @@ func (r *reads) file(file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if n.Recv != nil && copies[n.Name.Name] {
+			if n.Recv != nil && strings.HasPrefix(n.Name.Name, "DeepCopy") {
 				return false
 			}
 			r.returns(n.Body, r.info.Defs[n.Name].Type())
@@ -33,14 +33,15 @@ func (r *reads) file(file *ast.File) {
 				r.assign(left, r.each(n.Rhs, len(n.Lhs), i))
 			}
 		case *ast.RangeStmt:
-			// An own type's key and value are tracked by their types.
-			if n.Tok == token.ASSIGN && n.Value != nil {
-				r.assign(n.Value, value{r.info.TypeOf(n.X), n.X})
+			if of := r.value(n.X); n.Tok == token.ASSIGN && n.Value != nil {
+				r.assign(n.Value, of)
+			} else if _, is := of.t.Underlying().(*types.Chan); is && n.Tok == token.ASSIGN {
+				r.assign(n.Key, of)
 			}
 		case *ast.ValueSpec:
-			for _, v := range n.Values {
-				if n.Type != nil {
-					r.into(r.info.TypeOf(n.Type), r.value(v), "")
+			if n.Type != nil && len(n.Values) > 0 {
+				for i := range n.Names {
+					r.into(r.info.TypeOf(n.Type), r.each(n.Values, len(n.Names), i), "")
 				}
 			}
 		case *ast.SendStmt:
@@ -70,7 +71,7 @@ func (r *reads) file(file *ast.File) {
 			r.compared(n.Tag, "switch")
 		case *ast.IndexExpr:
 			called[n.X] = called[n]
-			r.compared(n.Index, "a map")
+			r.key(n.X, n.Index)
 		case *ast.IndexListExpr:
 			called[n.X] = called[n]
 		case *ast.Ident:
@@ -161,17 +162,23 @@ func (r *reads) each(all []ast.Expr, n, i int) value {
 func (r *reads) assign(left ast.Expr, right value) {
 	r.into(r.info.TypeOf(left), right, "")
 	to := base(left)
-	switch x := to.(type) {
-	case *ast.SelectorExpr:
-		if x.Sel.IsExported() && r.info.Selections[x] != nil {
-			r.escape(right, "")
-		}
-	case *ast.Ident:
-		if ast.Unparen(left) == to {
-			return
-		}
-		if _, is := r.info.TypeOf(x).Underlying().(*types.Map); !is {
-			r.escape(right, "")
+	x, field := to.(*ast.SelectorExpr)
+	through := ast.Unparen(left) != to
+	if t := r.info.TypeOf(to); through && t != nil {
+		_, is := t.Underlying().(*types.Map)
+		through = !is
+	}
+	if through || field && x.Sel.IsExported() && r.info.Selections[x] != nil {
+		r.escape(right, "")
+	}
+}
+
+// key counts what is a key of a map.
+func (r *reads) key(of, key ast.Expr) {
+	r.compared(key, "a map")
+	if t := r.info.TypeOf(of); t != nil {
+		if m, is := types.Unalias(t).Underlying().(*types.Map); is {
+			r.into(m.Key(), r.value(key), "")
 		}
 	}
 }
@@ -196,7 +203,7 @@ func (r *reads) literal(e *ast.CompositeLit) {
 				r.escape(r.value(v), "")
 			}
 		case is:
-			r.compared(kv.Key, "a map")
+			r.key(e, kv.Key)
 			fallthrough
 		default:
 			if c, is := types.Unalias(t).Underlying().(interface{ Elem() types.Type }); is {
@@ -257,7 +264,7 @@ func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 				r.fields[f.Origin()] = true
 			}
 		}
-	} else if r.foreign(method) && !copies[method.Name()] {
+	} else if r.foreign(method) && !copiesOf(method) {
 		r.escape(r.value(e.X), nameOf(method))
 	}
 }
@@ -276,11 +283,18 @@ func writes(method *types.Func) bool {
 	if n == nil || n.Obj().Name() != "ObjectMeta" {
 		return n != nil && n.Obj().Name() == "ListMeta"
 	}
-	return copies[method.Name()] || strings.HasPrefix(method.Name(), "Set")
+	return copiesOf(method) || strings.HasPrefix(method.Name(), "Set")
 }
 
-// copies are methods that read everything, and of which only the result is read.
-var copies = map[string]bool{
-	"DeepCopy": true, "DeepCopyInto": true, "DeepCopyObject": true,
-	"GetObjectKind": true, "GetObjectMeta": true, "GroupVersionKind": true, "SetGroupVersionKind": true,
+// copiesOf reports whether a method reads everything, and only its result is read, or reads
+// the kind of a whole object.
+func copiesOf(method *types.Func) bool {
+	switch name := method.Name(); name {
+	case "DeepCopy", "DeepCopyInto", "DeepCopyObject":
+		return true
+	case "GetObjectKind", "GetObjectMeta", "GroupVersionKind", "SetGroupVersionKind":
+		n := named(method.Signature().Recv().Type())
+		return n == nil || types.IsInterface(n) || isObject(n) || strings.HasSuffix(n.Obj().Name(), "Meta")
+	}
+	return false
 }
