@@ -46,13 +46,12 @@ type Answer struct {
 	Resource schema.GroupVersionResource
 }
 
-// ofNamespace reports whether an answer may be a namespace. own is the source's resource.
-func (a *Answer) ofNamespace(own schema.GroupVersionResource) bool {
-	r := a.Resource
-	if r.Resource == "" {
-		r = own
+// of returns the resource of an answer; empty if it is not known. own is the source's.
+func (a *Answer) of(own schema.GroupVersionResource) schema.GroupResource {
+	if a.Resource.Resource == "" {
+		return own.GroupResource()
 	}
-	return r.Resource == "" || r.Group == corev1.GroupName && r.Resource == "namespaces"
+	return a.Resource.GroupResource()
 }
 
 // Coverage says whether an object is in a collection.
@@ -101,15 +100,15 @@ func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
 
 // ReadAnswer implements AnswerReader.
 func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
-	namespace := a.ofNamespace(s.gvr())
+	of := a.of(s.gvr())
 	if a.Object == nil && a.Metadata != nil {
-		return unreadWrite[T](&a, namespace, &s.opts, Covered)
+		return unreadWrite[T](&a, of, &s.opts, Covered)
 	}
 	item, err := s.dec.codec.answer(a)
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, namespace, &s.opts, Covered)
+	return written(item, of, &s.opts, Covered)
 }
 
 // ReadAnswer implements AnswerReader. It never returns Covered unless Options.Narrows is set: the closures may narrow
@@ -120,9 +119,9 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 		most = Covered
 	}
 	_, requested := s.interception.known()
-	namespace := a.ofNamespace(requested)
+	of := a.of(requested)
 	if a.Object == nil && a.Metadata != nil {
-		return unreadWrite[T](&a, namespace, opts, most)
+		return unreadWrite[T](&a, of, opts, most)
 	}
 	var item Item[T]
 	var err error
@@ -140,7 +139,7 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, namespace, opts, most)
+	return written(item, of, opts, most)
 }
 
 // ReadObject implements AnswerReader for a source that has objects and no
@@ -155,7 +154,7 @@ func ReadObject[T any](a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(ItemOf(obj), true, &Options{}, Covered)
+	return written(ItemOf(obj), a.Resource.GroupResource(), &Options{}, Covered)
 }
 
 // ReadAnswer implements AnswerReader. The object in the answer is a W.
@@ -238,8 +237,8 @@ func (c *codec[T]) answer(a Answer) (it Item[T], err error) {
 }
 
 // written adds the coverage of an item, and whether it is gone. most is the
-// coverage of an object that the options select. namespace: it may be one.
-func written[T any](item Item[T], namespace bool, opts *Options, most Coverage) (Written[T], error) {
+// coverage of an object that the options select. of is its resource.
+func written[T any](item Item[T], of schema.GroupResource, opts *Options, most Coverage) (Written[T], error) {
 	w := Written[T]{Item: item}
 	if item.Err != nil {
 		return w, item.Err
@@ -248,7 +247,7 @@ func written[T any](item Item[T], namespace bool, opts *Options, most Coverage) 
 	if err != nil {
 		return w, err
 	}
-	w.Gone = objectmeta.Gone(item.Object, m, namespace)
+	w.Gone = objectmeta.Gone(item.Object, m, of)
 	if w.Coverage, err = opts.covers(m, item.Object, most); err == nil && item.Key == (store.Key{}) {
 		err = &NamelessError{item.Object}
 	}
@@ -260,11 +259,11 @@ func written[T any](item Item[T], namespace bool, opts *Options, most Coverage) 
 }
 
 // unreadWrite returns the write of an object of which only the metadata is known.
-func unreadWrite[T any](a *Answer, namespace bool, opts *Options, most Coverage) (w Written[T], err error) {
+func unreadWrite[T any](a *Answer, of schema.GroupResource, opts *Options, most Coverage) (w Written[T], err error) {
 	m := a.Metadata
 	w.Key, w.UID, w.ResourceVersion = store.Key{Namespace: m.Namespace, Name: m.Name}, m.UID, m.ResourceVersion
 	w.Unread = true
-	w.Gone = objectmeta.Gone(m, m, namespace)
+	w.Gone = objectmeta.Gone(m, m, of)
 	if w.Coverage, err = opts.covers(m, nil, most); a.NoLabels {
 		w.Coverage = CoverageUnknown
 	}

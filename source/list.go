@@ -73,7 +73,7 @@ func (l *listing[T]) check(got schema.GroupVersionKind) error {
 
 // add consumes the next n unread bytes, which are an item.
 func (l *listing[T]) add(n int) error {
-	if l.metadata && l.list.Kind.Kind == "" {
+	if l.metadata && (l.list.Kind.Kind == "" || l.list.Kind.Version == "") {
 		return errFormUnknown
 	}
 	l.w.Pin(l.decode)

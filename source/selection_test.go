@@ -78,8 +78,16 @@ func TestMetadataHasTheKindThatObjectsHave(t *testing.T) {
 		t.Errorf("only %d types are listed as metadata", lists)
 	}
 	dec := must(newDecoder[*appsv1.ReplicaSet](appsv1.SchemeGroupVersion, &Options{WholeLabels: labels.Nothing()}))
-	if err := dec.listAs(true, strings.NewReader(`{"items":[{"metadata":{"name":"a"}}],"kind":"ReplicaSetList","apiVersion":"apps/v1"}`), nil, nil, func(Page[*appsv1.ReplicaSet]) error { return nil }); !errors.Is(err, errFormUnknown) {
-		t.Errorf("a list that does not begin with its kind: %v", err)
+	const items = `"items":[{"metadata":{"name":"a"}}]`
+	for _, list := range []string{
+		`{` + items + `,"kind":"ReplicaSetList","apiVersion":"apps/v1"}`,
+		`{"kind":"PartialObjectMetadataList",` + items + `,"apiVersion":"meta.k8s.io/v1"}`,
+		`{"apiVersion":"meta.k8s.io/v1",` + items + `,"kind":"PartialObjectMetadataList"}`,
+	} {
+		err := dec.listAs(true, strings.NewReader(list), nil, nil, func(Page[*appsv1.ReplicaSet]) error { return nil })
+		if !errors.Is(err, errFormUnknown) {
+			t.Errorf("%s, which does not begin with its kind: %v", list, err)
+		}
 	}
 }
 
@@ -93,7 +101,7 @@ func TestAFieldThatIsLeftOutIsNotKnownOfAWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, err := written(it, false, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
+		if w, err := written(it, schema.GroupResource{}, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
 			t.Errorf("keep %s: %+v, %v", keep, w, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 )
 
@@ -90,16 +91,17 @@ func Selected(m metav1.Object, byLabels labels.Selector, byFields fields.Selecto
 // Gone reports whether obj, whose metadata m is, is the answer to a write that removed
 // it. The server removes an object that is being deleted with its last finalizer, and
 // answers with its last state; while it waits for a graceful end the object has a grace
-// period. namespace: it may be a Namespace, which has finalizers in its spec, too, so that
-// its metadata alone does not determine this.
-func Gone(obj any, m metav1.Object, namespace bool) bool {
+// period. of is its resource; empty if that is not known. A Namespace has finalizers in its
+// spec, too, so that its metadata alone does not determine this.
+func Gone(obj any, m metav1.Object, of schema.GroupResource) bool {
 	if m.GetDeletionTimestamp() == nil || len(m.GetFinalizers()) > 0 {
 		return false
 	}
 	if grace := m.GetDeletionGracePeriodSeconds(); grace != nil && *grace > 0 {
 		return false
 	}
-	if !namespace || m.GetNamespace() != "" {
+	unknown := of.Resource == ""
+	if m.GetNamespace() != "" || !unknown && of != corev1.Resource("namespaces") {
 		return true
 	}
 	switch o := obj.(type) {
@@ -114,7 +116,7 @@ func Gone(obj any, m metav1.Object, namespace bool) bool {
 		return false
 	default:
 		// A program's own type for namespaces may lack their spec.
-		return reflect.Indirect(reflect.ValueOf(obj)).Type().Name() != "Namespace"
+		return unknown && reflect.Indirect(reflect.ValueOf(obj)).Type().Name() != "Namespace"
 	}
 	return true
 }

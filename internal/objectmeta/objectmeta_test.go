@@ -11,9 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 )
+
+// otherName is a program's own type for namespaces.
+type otherName struct{ metav1.ObjectMeta }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -101,15 +105,19 @@ func TestGoneIsWhatTheLastFinalizerLeft(t *testing.T) {
 		"an unstructured one with it": {untyped("Namespace", "kubernetes"), false},
 		"another kind":                {untyped("Node", "other"), true},
 		"one of the program's type":   {&Namespace{ObjectMeta: clusterScoped}, false},
+		"one with another name":       {&otherName{ObjectMeta: clusterScoped}, true},
 		"metadata":                    {&metav1.PartialObjectMetadata{ObjectMeta: deleted}, true},
 		"metadata without namespace":  {&metav1.PartialObjectMetadata{ObjectMeta: clusterScoped}, false},
 	} {
-		if got := Gone(tc.obj, tc.obj, true); got != tc.gone {
+		if got := Gone(tc.obj, tc.obj, schema.GroupResource{}); got != tc.gone {
 			t.Errorf("%s: %v", name, got)
 		}
 		lives := tc.obj.GetDeletionTimestamp() == nil || len(tc.obj.GetFinalizers()) > 0 || tc.obj.GetDeletionGracePeriodSeconds() == &grace
-		if got := Gone(tc.obj, tc.obj, false); got == lives {
+		if got := Gone(tc.obj, tc.obj, corev1.Resource("nodes")); got == lives {
 			t.Errorf("%s, of another resource than namespaces: %v", name, got)
+		}
+		if _, odd := tc.obj.(*otherName); odd && Gone(tc.obj, tc.obj, corev1.Resource("namespaces")) {
+			t.Errorf("%s is gone", name)
 		}
 	}
 }

@@ -22,7 +22,10 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		"k8s.io/api/apps/v1.Deployment": {"spec.selector", "spec.strategy"},
+		// It writes to a container's image, which has to be there.
+		"k8s.io/api/apps/v1.Deployment": {
+			"spec.selector", "spec.strategy", "spec.template.spec.containers.image", "spec.template.spec.nodeName", "spec.template.spec.nodeSelector",
+		},
 		"k8s.io/api/core/v1.Pod": {
 			"metadata.annotations", "spec.containers.image", "spec.nodeName", "spec.nodeSelector",
 			"status.conditions", "status.qosClass", "status.startTime",

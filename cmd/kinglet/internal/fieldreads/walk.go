@@ -12,8 +12,8 @@ import (
 
 // file counts what the package in r.info reads in one of its files.
 func (r *reads) file(file *ast.File) {
-	// A selector that is assigned to does not count, nor do those on the way to it. Those on
-	// the way to others count as that. Names of functions that are called are not values, nor
+	// A selector that is assigned to does not count, nor do those on the way to it that are
+	// structs: what it leads through has to be there, and counts as the way to others does. Names of functions that are called are not values, nor
 	// are parts of such names.
 	written, way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -28,7 +28,8 @@ func (r *reads) file(file *ast.File) {
 		case *ast.AssignStmt:
 			for i, left := range n.Lhs {
 				if n.Tok == token.ASSIGN {
-					written[base(left)] = true
+					to := base(left)
+					written[to], way[to] = to == ast.Unparen(left), to != ast.Unparen(left)
 				}
 				r.assign(left, r.each(n.Rhs, len(n.Lhs), i))
 			}
@@ -56,7 +57,9 @@ func (r *reads) file(file *ast.File) {
 			switch {
 			case s == nil:
 			case written[n]:
-				written[base(n.X)] = true
+				to := base(n.X)
+				plain := to == ast.Unparen(n.X) && !pointer(r.info.TypeOf(to))
+				written[to], way[to] = plain, !plain
 			default:
 				way[base(n.X)] = s.Kind() == types.FieldVal
 				r.selected(n, s, !way[n])
