@@ -36,9 +36,9 @@ type OnDemandOptions[T metav1.Object] struct {
 	Whole       func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	// Budget bounds what all of this takes. Once it is used up, what Get has read is
 	// forgotten, of all informers that share the Budget; then objects that Whole and
-	// WholeLabels choose come as metadata, those first that come last, and Get reads them. They are a Problem of
-	// the Status, and become whole when there is room again. Objects of Hold are whole in any
-	// case. nil is no bound.
+	// WholeLabels choose come as metadata, those first that come last, and Get reads them.
+	// They are a Problem of the Status, and become whole when there is room again. Objects of
+	// Hold are whole in any case. nil is no bound.
 	Budget *Budget
 }
 

@@ -12,6 +12,8 @@
 //     the bytes that these calls ask for.
 //   - decoder.go, with list.go and watch.go: a response becomes pages or batches.
 //     codec.go and kind.go: an object's bytes become an Item.
+//   - selection.go: which fields objects have. listwhole.go: lists of metadata, and of whole
+//     objects beside it.
 //   - map.go: Map turns objects into others. answer.go: the answers to own writes.
 //   - item.go, options.go, errors.go, sharing.go, readpath.go.
 //

@@ -19,8 +19,8 @@ import (
 // they return unchanged. A Source may be used by one caller at a time.
 type Source[T any] interface {
 	// List sends the collection page by page. It follows continue tokens
-	// itself only as far as req asks: one call is one request to the server,
-	// and the last page's Continue says where the next call goes on.
+	// itself only as far as req asks: one call is one request to the server (with
+	// Options.WholeLabels a few), and the last page's Continue says where the next call goes on.
 	// One response may be sent as several pages, so that it need not be held
 	// whole; all but the last of them have More set.
 	List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error
