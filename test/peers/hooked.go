@@ -268,7 +268,8 @@ func replaceKinglet(ctx context.Context, dir, line string) (text []byte, err err
 		}
 		made := strings.TrimSpace(string(out))
 		cache = filepath.Join(dir, "cache")
-		if err := errors.Join(copyTree(made, cache), os.RemoveAll(made)); err != nil {
+		// Not over an older copy, which may have files that are gone.
+		if err := errors.Join(os.RemoveAll(cache), copyTree(made, cache), os.RemoveAll(made)); err != nil {
 			return nil, err
 		}
 	}
