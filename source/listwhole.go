@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	// errFormUnknown: the items of a list came before its kind, which says whether they are
-	// metadata.
+	// errFormUnknown: the items of a list came before its kind, so that it is not known
+	// whether they are metadata.
 	errFormUnknown = errors.New("the list does not begin with its kind")
 	// errOtherVersion: a server does not know resourceVersionMatch=Exact, or has no versions.
 	errOtherVersion = errors.New("the server has listed another version than it was asked for")

@@ -77,13 +77,14 @@ type Options struct {
 	// at once. It must depend on its arguments alone and not change them. If it panics,
 	// the object becomes an item with the *PanicError.
 	Whole func(key store.Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	// WholeLabels chooses objects as Whole does, beside it, by their labels; labels.Nothing
-	// chooses none. If what Keep says of the others is metadata, or Keep is empty, lists then
-	// ask for metadata alone, not in pages, and for the objects that it chooses in a second
-	// request, of the same version. Up to 16 that Whole alone chooses are requested by their
-	// names, and more with a list of all. Watches have whole objects, and their initial events
-	// are not asked for; checks of consistency ask for whole objects. A server that cannot do
-	// this is asked for whole objects, as is one behind closures that Intercept does not reach.
+	// WholeLabels chooses objects by their labels, in addition to Whole; labels.Nothing
+	// chooses none. If Keep is empty, or names only metadata, a list then requests the
+	// metadata of all objects, in one page, and the chosen objects in a second request for
+	// the same version. Objects that Whole alone chooses are requested by name, or with one
+	// list of everything if there are more than 16. Watches still bring whole objects, and no
+	// initial events are requested. Consistency checks request whole objects. A server that
+	// does not support this is asked for whole objects, and so is one behind closures that
+	// Intercept does not reach.
 	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be

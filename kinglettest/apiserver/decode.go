@@ -114,8 +114,8 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.resource.Kind, err, cmp.Or(fmt.Sprintf(shown, body), "<empty>")))
 }
 
-// taken is a copy of an object as it is to be kept. As with a real server, what a typed object
-// says of its kind is not, and of equal owners one is.
+// taken returns a copy of an object as it is stored. As on a real server, a typed object is
+// stored without its apiVersion and kind, and equal owner references are stored once.
 func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	obj = obj.DeepCopyObject()
 	m, err := meta.Accessor(obj)

@@ -129,7 +129,7 @@ func (r *Resource) prepareCreate(obj runtime.Object, v Version) error {
 	return r.invalid(m, append(errs, r.unqualified(m, path)...))
 }
 
-// otherKind is the error of a custom resource that says that it is of another kind.
+// otherKind returns the errors of a custom resource with the apiVersion or kind of another.
 func (r *Resource) otherKind(obj runtime.Object) (errs field.ErrorList) {
 	is := obj.GetObjectKind().GroupVersionKind()
 	if r.custom() && is.Kind != r.Kind {

@@ -27,7 +27,7 @@ type call struct {
 	subresource string
 	// dry is set by dryRun=All: a write validates and answers, and changes nothing.
 	dry bool
-	// validation is what fieldValidation says of a write.
+	// validation is the parameter fieldValidation of a write.
 	validation string
 	// sendInitialEvents is the option of a watch, with the server's default.
 	sendInitialEvents *bool

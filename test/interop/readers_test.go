@@ -58,9 +58,9 @@ func (o *Lazy) DeepCopyObject() runtime.Object {
 
 var lazyGVR = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lazies"}
 
-// A program may read its objects as it would its own, on one goroutine, while kinglet decodes
-// the next versions, relists, looks for differences and for writes, and says how much memory
-// objects take. Nothing of that is a race, and no reading a difference or a write.
+// A program may read objects on one goroutine while kinglet decodes their next versions,
+// relists, checks consistency, detects writes and estimates memory. None of this races with
+// the reader, and reading is reported neither as a difference nor as a write.
 func TestWhoeverReadsAnObjectRacesWithNothing(t *testing.T) {
 	storage := apiserver.NewStorage(apiserver.Resource{GroupVersionResource: lazyGVR, Kind: "Lazy"})
 	object := func(n, version int) *unstructured.Unstructured {

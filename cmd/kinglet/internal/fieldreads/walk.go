@@ -12,9 +12,10 @@ import (
 
 // file counts what the package in r.info reads in one of its files.
 func (r *reads) file(file *ast.File) {
-	// A selector that is assigned to does not count, nor do those on the way to it that are
-	// structs: what it leads through has to be there, and counts as the way to others does. Names of functions that are called are not values, nor
-	// are parts of such names.
+	// A selector that is assigned to does not count, nor do structs on the way to it. Pointers,
+	// slices and maps on the way must exist, so they count like those on the way to a field
+	// that is read. Names of functions that are called are not values, nor are parts of such
+	// names.
 	written, way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -82,8 +82,8 @@ func (s onDemandSecrets) Informer() Informer   { return s }
 func (s onDemandSecrets) Lister() SecretLister { return s }
 func (s onDemandSecrets) HasSynced() bool      { return s.secrets.HasSynced() }
 
-// told is what handlers are told of: metadata of a Secret that is not whole, which most of
-// them ignore.
+// told returns what handlers are given. Of a Secret that is not whole this is its metadata,
+// as in the informers that this replaces; most handlers ignore it.
 func told(secret *corev1.Secret) metav1.Object {
 	if source.IsPartial(secret) {
 		return &metav1.PartialObjectMetadata{ObjectMeta: secret.ObjectMeta}
