@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kinglet-go/kinglet/internal/engine/budget"
 	"github.com/kinglet-go/kinglet/internal/wire/footprint"
 	"github.com/kinglet-go/kinglet/source"
@@ -26,7 +24,7 @@ func NewBudget(bytes int64) *Budget { return budget.New(bytes) }
 
 // ledger is what the whole objects of an informer take of its Budget: what the store holds,
 // counted under the hub's lock with each of its changes, and what is on its way there.
-type ledger[T metav1.Object] struct {
+type ledger[T any] struct {
 	budget *Budget // nil if there is no bound
 
 	mu sync.Mutex
@@ -36,7 +34,7 @@ type ledger[T metav1.Object] struct {
 	// which there was no room, since when there are any.
 	sizes, short map[Key]int64
 	since        time.Time
-	// arriving are objects of the step, or the list, that is under way.
+	// arriving are objects of the steps, or the lists, that are under way in their scopes.
 	arriving map[Key]arrival
 	// leaving is the object that is about to become metadata, so that others have room.
 	leaving Key
@@ -50,7 +48,7 @@ type arrival struct {
 	taken int64
 }
 
-func newLedger[T metav1.Object](b *Budget) *ledger[T] {
+func newLedger[T any](b *Budget) *ledger[T] {
 	return &ledger[T]{budget: b, sizes: map[Key]int64{}, short: map[Key]int64{}, arriving: map[Key]arrival{}}
 }
 
@@ -85,18 +83,21 @@ func (l *ledger[T]) arrives(key Key, size int64, whole, must bool) bool {
 	return whole
 }
 
-// arrived ends a step, or begins a list: what is on its way will not reach the store.
-func (l *ledger[T]) arrived() {
+// arrived ends a step of a scope, or begins a list: what is on its way there will not reach
+// the store.
+func (l *ledger[T]) arrived(scope Scope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.arrivedLocked()
+	l.arrivedLocked(scope)
 }
 
-func (l *ledger[T]) arrivedLocked() {
-	for _, a := range l.arriving {
-		l.budget.Give(a.taken)
+func (l *ledger[T]) arrivedLocked(scope Scope) {
+	for key, a := range l.arriving {
+		if scope.Has(key) {
+			l.budget.Give(a.taken)
+			delete(l.arriving, key)
+		}
 	}
-	clear(l.arriving)
 }
 
 // changed counts the changes of a step.
@@ -112,8 +113,8 @@ func (l *ledger[T]) changed(changes []store.Change[T]) {
 	}
 }
 
-// replaced counts what the store holds after a list.
-func (l *ledger[T]) replaced(held *store.Store[T]) {
+// replaced counts what the store holds after a list of a scope.
+func (l *ledger[T]) replaced(held *store.Store[T], scope Scope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := held.Snapshot()
@@ -124,13 +125,13 @@ func (l *ledger[T]) replaced(held *store.Store[T]) {
 			}
 		}
 	}
-	for obj := range all.All() {
-		key := Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-		if _, arrives := l.arriving[key]; arrives || !source.IsPartial(obj) {
+	for key := range all.SpanKeys(scope.Span) {
+		obj, _ := all.Get(key)
+		if _, arrives := l.arriving[key]; scope.Has(key) && (arrives || !partial(obj)) {
 			l.holdsLocked(key, obj)
 		}
 	}
-	l.arrivedLocked()
+	l.arrivedLocked(scope)
 }
 
 func (l *ledger[T]) goneLocked(key Key) {
@@ -151,7 +152,7 @@ func (l *ledger[T]) storedLocked(key Key) arrival {
 // holdsLocked counts an object that the store holds from now on.
 func (l *ledger[T]) holdsLocked(key Key, obj T) {
 	a := l.storedLocked(key)
-	if source.IsPartial(obj) {
+	if partial(obj) {
 		l.countLocked(key, 0, a.taken)
 		l.shortLocked(key, a.size)
 		return
@@ -265,9 +266,9 @@ func (l *ledger[T]) excess() (keys []Key) {
 
 // close returns everything to the Budget, and counts nothing any more.
 func (l *ledger[T]) close() {
-	l.arrived()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.arrivedLocked(Scope{})
 	for key := range l.sizes {
 		l.countLocked(key, 0, 0)
 	}
@@ -290,23 +291,16 @@ func (l *ledger[T]) status() (s status.Budget) {
 }
 
 // budgeted is a source of objects of which those that do not fit in a Budget are not whole.
-type budgeted[T metav1.Object] struct {
+type budgeted[T any] struct {
 	source.Source[T]
+	scope  Scope
 	demand *OnDemand[T]
-}
-
-// ReadAnswer implements source.AnswerReader.
-func (b budgeted[T]) ReadAnswer(a source.Answer) (source.Written[T], error) {
-	return source.ReadAnswer(b.Source, a)
 }
 
 // List implements source.Source.
 func (b budgeted[T]) List(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
-	if req.Exact {
-		return b.Source.List(ctx, req, yield) // a comparison
-	}
 	if req.Continue == "" {
-		b.demand.ledger.arrived()
+		b.demand.ledger.arrived(b.scope)
 	}
 	return b.Source.List(ctx, req, func(page source.Page[T]) error {
 		for i := range page.Items {
@@ -320,7 +314,7 @@ func (b budgeted[T]) List(ctx context.Context, req source.ListRequest[T], yield 
 func (b budgeted[T]) Watch(ctx context.Context, req source.WatchRequest[T], yield func([]source.Event[T]) error) error {
 	listing := req.SendInitialEvents
 	if listing || req.OnOpen == nil { // else a list is published when the watch opens
-		b.demand.ledger.arrived()
+		b.demand.ledger.arrived(b.scope)
 	}
 	return b.Source.Watch(ctx, req, func(events []source.Event[T]) error {
 		for i := range events {
@@ -333,7 +327,7 @@ func (b budgeted[T]) Watch(ctx context.Context, req source.WatchRequest[T], yiel
 		if listing {
 			return yield(events)
 		}
-		defer b.demand.ledger.arrived()
+		defer b.demand.ledger.arrived(b.scope)
 		return yield(events)
 	})
 }
@@ -345,16 +339,16 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 		return // what is held stays
 	}
 	size := cmp.Or(it.Size, footprint.One(it.Object))
-	if !source.IsPartial(it.Object) {
+	if !partial(it.Object) {
 		if d.ledger.arrives(it.Key, size, true, d.holds(it.Key)) {
 			return
 		}
-		obj, err := d.reduce(it.Object)
+		obj, err := reduce(b.Source, it.Object)
 		if err != nil {
 			it.Err = err
 			return
 		}
-		if it.Object, it.Memo = obj.(T), nil; !source.IsPartial(it.Object) {
+		if it.Object, it.Memo = obj, nil; !partial(it.Object) {
 			// Held since, or there is room again, or somebody else's option says so.
 			d.ledger.arrives(it.Key, size, true, true)
 			return

@@ -137,8 +137,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
-	if i.opts.start != nil {
-		defer i.opts.start(ctx)()
+	if d := i.opts.demand; d != nil {
+		defer d.start(ctx)()
 	}
 	var beside sync.WaitGroup
 	if i.detector != nil {

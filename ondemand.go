@@ -23,7 +23,7 @@ import (
 const DefaultOnDemandBytes = 64 << 20
 
 // OnDemandOptions are the options of an OnDemand.
-type OnDemandOptions[T metav1.Object] struct {
+type OnDemandOptions[T any] struct {
 	// Options are those of the informer.
 	Options[T]
 	// Bytes is how much memory the objects may take that Get has read and keeps, about;
@@ -52,13 +52,9 @@ type OnDemandStats = readthrough.Stats
 // not whole, and a server refuses it if it is written back.
 //
 // Make one with NewOnDemand. All methods are safe for concurrent use.
-type OnDemand[T metav1.Object] struct {
+type OnDemand[T any] struct {
 	*Informer[T]
-	pipeline *pipeline[T]
-	// whole reads whole objects.
-	whole  source.Source[T]
-	reads  *readthrough.Cache[T]
-	reduce func(obj any) (any, error)
+	reads *readthrough.Cache[T]
 	// choose is OnDemandOptions.Whole and WholeLabels.
 	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	ledger *ledger[T]
@@ -83,6 +79,37 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 	if open == nil {
 		return nil, errors.New("informer on demand: no source")
 	}
+	return newOnDemand(opts, func(held source.Options) ([]ScopedSource[T], error) {
+		lean, err := open(held)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := open(source.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if lean == nil || whole == nil {
+			return nil, errors.New("informer on demand: no source")
+		}
+		of := whole.Traits()
+		if of.Reduce != nil || of.CheckIndex != nil {
+			return nil, fmt.Errorf("informer on demand of %s: its options leave fields out, and Get is to return whole objects: of Keep, Drop and Whole only Drop of managed fields can be added", lean)
+		}
+		if lean.Traits().Reduce == nil || !of.ExactLists {
+			return nil, fmt.Errorf("informer on demand of %s: the source does not do what its options say: is it made by package source with them?", lean)
+		}
+		return []ScopedSource[T]{{Source: lean, Whole: whole}}, nil
+	})
+}
+
+// NewScopedOnDemand is NewOnDemand for objects of several scopes: see NewScoped. sources
+// returns those to begin with. Each Source, also one that is added later, is made with the
+// options that sources is given, and each Whole without them.
+func NewScopedOnDemand[T any](opts OnDemandOptions[T], sources func(source.Options) []ScopedSource[T]) (*OnDemand[T], error) {
+	return newOnDemand(opts, func(held source.Options) ([]ScopedSource[T], error) { return sources(held), nil })
+}
+
+func newOnDemand[T any](opts OnDemandOptions[T], sources func(source.Options) ([]ScopedSource[T], error)) (*OnDemand[T], error) {
 	if opts.Bytes < 0 {
 		return nil, fmt.Errorf("informer on demand: Bytes is %d, must not be negative", opts.Bytes)
 	}
@@ -93,6 +120,7 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
 		choose: opts.chooses(), ledger: newLedger[T](opts.Budget),
 	}
+	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state, Exists: o.exists})
 	held := source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
 		return o.holds(key) || o.choose(key, labels, owners) && o.ledger.room(key)
 	}}
@@ -101,33 +129,14 @@ func NewOnDemand[T metav1.Object](open func(source.Options) (source.Source[T], e
 			held.WholeLabels = labels.Nothing()
 		}
 	}
-	lean, err := open(held)
+	scoped, err := sources(held)
 	if err != nil {
 		return nil, err
 	}
-	if o.whole, err = open(source.Options{}); err != nil {
+	opts.demand = o
+	if o.Informer, err = NewScoped(opts.Options, scoped...); err != nil {
 		return nil, err
 	}
-	if lean == nil || o.whole == nil {
-		return nil, errors.New("informer on demand: no source")
-	}
-	of := o.whole.Traits()
-	if of.Reduce != nil || of.CheckIndex != nil {
-		return nil, fmt.Errorf("informer on demand of %s: its options leave fields out, and Get is to return whole objects: of Keep, Drop and Whole only Drop of managed fields can be added", lean)
-	}
-	if o.reduce = lean.Traits().Reduce; o.reduce == nil || !of.ExactLists {
-		return nil, fmt.Errorf("informer on demand of %s: the source does not do what its options say: is it made by package source with them?", lean)
-	}
-	opts.start, opts.budget = o.start, o.ledger.status
-	if opts.Budget != nil {
-		lean = budgeted[T]{lean, o}
-		opts.stepped = o.stepped
-	}
-	if o.Informer, err = New(lean, opts.Options); err != nil {
-		return nil, err
-	}
-	o.pipeline = o.sources.each()[0]
-	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state, Exists: o.exists})
 	if _, err := o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"}); err != nil {
 		return nil, err
 	}
@@ -142,11 +151,18 @@ func (o *OnDemandOptions[T]) chooses() func(key Key, labels map[string]string, o
 	}
 }
 
-func (o *OnDemand[T]) stepped(changes []store.Change[T], list bool) {
-	if list {
-		o.ledger.replaced(o.store)
-	} else {
-		o.ledger.changed(changes)
+// join makes a source of a scope, which the informer is to follow, leave objects out that do
+// not fit in the Budget. stepped is sink.Options.Stepped.
+func (o *OnDemand[T]) join(s ScopedSource[T]) (limited source.Source[T], stepped func([]store.Change[T], bool)) {
+	if o.ledger.budget == nil {
+		return s.Source, nil
+	}
+	return budgeted[T]{s.Source, s.Scope, o}, func(changes []store.Change[T], list bool) {
+		if list {
+			o.ledger.replaced(o.store, s.Scope)
+		} else {
+			o.ledger.changed(changes)
+		}
 	}
 }
 
@@ -187,7 +203,7 @@ func (o *OnDemand[T]) Get(ctx context.Context, key Key) (T, error) {
 	synced := o.HasSynced() // before the store is read
 	obj, ok := o.Store().Get(key)
 	switch {
-	case ok && !source.IsPartial(obj):
+	case ok && !partial(obj):
 		return obj, nil
 	case ok:
 		return o.reads.Get(ctx, key, o.state(obj))
@@ -239,7 +255,14 @@ func (o *OnDemand[T]) wants(key Key, obj T) bool {
 
 // chosen reports whether Whole chooses an object.
 func (o *OnDemand[T]) chosen(obj T) bool {
-	return o.choose(Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj.GetLabels(), obj.GetOwnerReferences())
+	m, ok := any(obj).(metav1.Object)
+	return ok && o.choose(Key{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetLabels(), m.GetOwnerReferences())
+}
+
+// partial is source.IsPartial.
+func partial[T any](obj T) bool {
+	m, ok := any(obj).(metav1.Object)
+	return ok && source.IsPartial(m)
 }
 
 // OnDemandStats returns what Get keeps, and how often it was called.
@@ -262,7 +285,7 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 			continue
 		}
 		o.reads.Forget(c.Key, o.state(c.New))
-		if partial := source.IsPartial(c.New); partial && (o.holds(c.Key) || o.chosen(c.New)) || !partial && !o.wants(c.Key, c.New) {
+		if partial := partial(c.New); partial && (o.holds(c.Key) || o.chosen(c.New)) || !partial && !o.wants(c.Key, c.New) {
 			o.change(c.Key)
 		}
 	}
@@ -377,7 +400,7 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 // Budget than there is.
 func (o *OnDemand[T]) makeRoom() {
 	for _, key := range o.ledger.excess() {
-		if obj, ok := o.store.Get(key); ok && !o.holds(key) && !source.IsPartial(obj) {
+		if obj, ok := o.store.Get(key); ok && !o.holds(key) && !partial(obj) {
 			o.ledger.leave(key)
 			o.makePartial(key, obj)
 			o.ledger.leave(Key{})
@@ -404,21 +427,38 @@ func (o *OnDemand[T]) look(key Key) (obj T, reads bool) {
 		return obj, false
 	}
 	wanted := o.wants(key, obj)
-	if !wanted && !source.IsPartial(obj) {
+	if !wanted && !partial(obj) {
 		o.makePartial(key, obj)
 	}
-	return obj, wanted && source.IsPartial(obj)
+	return obj, wanted && partial(obj)
 }
 
 // makePartial stores a whole object's metadata in its place.
 func (o *OnDemand[T]) makePartial(key Key, obj T) {
-	reduced, err := o.reduce(obj)
+	epoch, p := o.sources.epoch.Load(), o.sources.sourceOf(key)
+	if p == nil {
+		return
+	}
+	reduced, err := reduce(p.Source, obj)
 	switch {
 	case err != nil:
 		o.opts.OnError(o.named(fmt.Errorf("%s: %w", key, err)))
-	case source.IsPartial(reduced.(T)): // or somebody else's option says that it is whole
-		o.substitute(key, obj, reduced.(T), 0)
+	case partial(reduced): // or somebody else's option says that it is whole
+		o.substitute(p, key, obj, reduced, 0, epoch)
 	}
+}
+
+// reduce returns a copy of an object without what its source leaves out of it now.
+func reduce[T any](src source.Source[T], obj T) (reduced T, err error) {
+	f := src.Traits().Reduce
+	if f == nil {
+		return reduced, fmt.Errorf("%s cannot make an object metadata", src)
+	}
+	out, err := f(obj)
+	if err == nil {
+		reduced = out.(T)
+	}
+	return reduced, err
 }
 
 // readWhole reads a stored object, and stores it in its place. If that has changed meanwhile,
@@ -426,21 +466,25 @@ func (o *OnDemand[T]) makePartial(key Key, obj T) {
 func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, errSettle)
 	defer cancel()
-	whole, err := o.reads.Get(ctx, key, o.state(obj))
+	at := o.state(obj)
+	whole, err := o.reads.Get(ctx, key, at)
+	p := o.sources.sourceOf(key)
 	switch {
+	case p == nil:
+		return nil
 	case apierrors.IsNotFound(err):
 		o.ledger.forget(key) // the watch will tell; until then it takes no room from others
 		return nil
 	case err != nil:
 		return err
-	case o.state(whole) != o.state(obj):
+	case o.state(whole) != at:
 		return errAhead
 	}
 	size, ok := o.ledger.take(key, whole, o.holds(key))
 	switch {
 	case !ok:
 		return nil // another informer was faster
-	case o.substitute(key, obj, whole, size):
+	case o.substitute(p, key, obj, whole, size, at.Epoch):
 		o.reads.Forget(key, readthrough.State{})
 	case o.ledger.budget != nil:
 		o.ledger.budget.Give(size)
@@ -449,10 +493,10 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 }
 
 // substitute stores another form of a stored object, unless that has changed: a whole one,
-// whose size has been taken of the Budget, or metadata.
-func (o *OnDemand[T]) substitute(key Key, held, obj T, size int64) bool {
-	short := source.IsPartial(obj) && o.chosen(obj)
-	done, err := o.pipeline.sink.Substitute(o.pipeline.Scope, key, held, obj, func() {
+// whose size has been taken of the Budget, or metadata. epoch is that in which it was made.
+func (o *OnDemand[T]) substitute(p *pipeline[T], key Key, held, obj T, size int64, epoch uint64) bool {
+	short := partial(obj) && o.chosen(obj)
+	done, err := p.sink.Substitute(p.Scope, key, held, obj, epoch, func() {
 		o.ledger.became(key, size, short)
 	})
 	for _, err := range store.Errors(err) {
@@ -462,7 +506,7 @@ func (o *OnDemand[T]) substitute(key Key, held, obj T, size int64) bool {
 }
 
 func (o *OnDemand[T]) state(obj T) readthrough.State {
-	return readthrough.State{UID: o.opts.UID(obj), Version: objectVersion(obj), Epoch: o.pipeline.sink.Epoch()}
+	return readthrough.State{UID: o.opts.UID(obj), Version: objectVersion(obj), Epoch: o.sources.epoch.Load()}
 }
 
 func (o *OnDemand[T]) exists(key Key, state readthrough.State) bool {
@@ -481,7 +525,11 @@ func (o *OnDemand[T]) read(ctx context.Context, key Key, at readthrough.State) (
 		Held: func(Key) (none T, _ store.Memo, ok bool) { return none, nil, false },
 	}
 	err = o.notFound(key)
-	failed := o.whole.List(ctx, req, func(page source.Page[T]) error {
+	p := o.sources.sourceOf(key)
+	if p == nil {
+		return found, err
+	}
+	failed := p.Whole.List(ctx, req, func(page source.Page[T]) error {
 		for i := range page.Items {
 			if it := &page.Items[i]; it.Key == key { // some servers ignore the selector
 				found, err = it.Object, it.Err

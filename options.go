@@ -1,7 +1,6 @@
 package kinglet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,18 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/reflector"
-	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // Options of an Informer. The zero value works for every T that is
 // a Kubernetes object (implements metav1.Object).
 type Options[T any] struct {
-	// An OnDemand's; nil for others. start runs it beside the informer until ctx ends, when
-	// end returns; stepped is sink.Options.Stepped.
-	start   func(ctx context.Context) (end func())
-	stepped func(changes []store.Change[T], list bool)
-	budget  func() status.Budget
+	// demand is the OnDemand of the informer; nil if it has none.
+	demand *OnDemand[T]
 
 	// Name is used in errors and status; the source's description if empty.
 	Name string

@@ -26,6 +26,8 @@ type ScopedSource[T any] struct {
 	// Source lists and watches the objects of the scope and no others: an object
 	// outside it is reported and not stored.
 	Source source.Source[T]
+	// Whole reads the objects of the scope whole, for an OnDemand; nil for other informers.
+	Whole source.Source[T]
 }
 
 // NamespaceScope returns the scope of one namespace, of keys without a cluster. Its ID
@@ -99,6 +101,9 @@ type sources[T any] struct {
 	// several is set once there has been a second source, whose versions are not those
 	// of the first.
 	several atomic.Bool
+	// epoch grows with each source, and whenever a server began to number anew: a version
+	// may stand for another object from then on.
+	epoch   atomic.Uint64
 	running sync.WaitGroup
 	// changing is held while sources are removed. It is locked before mu.
 	changing sync.Mutex
@@ -213,6 +218,13 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	}
 	i := p.informer
 	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
+	followed, stepped := s.Source, (func([]store.Change[T], bool))(nil)
+	if d := i.opts.demand; d != nil {
+		if s.Whole == nil {
+			return errors.New("no source of whole objects, which an informer on demand needs")
+		}
+		followed, stepped = d.join(s)
+	}
 	one.sink = sink.New(sink.Options[T]{
 		Store:             i.store,
 		Hub:               i.hub,
@@ -223,14 +235,15 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 		RemoveUndecodable: i.opts.RemoveUndecodable,
 		Report:            i.opts.OnError,
 		Synced:            func() { p.listed(one) },
-		Stepped:           i.opts.stepped,
+		Stepped:           stepped,
+		Epoch:             &p.epoch,
 		Live:              p.live.Load,
 		Several:           p.several.Load,
 	})
 	opts := i.opts.reflector()
 	opts.Scope, opts.Held, opts.Latest = s.Scope, before, i.own.Recent
 	var err error
-	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
+	if one.reflector, err = reflector.New(followed, one.sink, opts); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -242,6 +255,7 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 		return ErrScopeExists
 	}
 	p.all = append(slices.Clip(p.all), one)
+	p.epoch.Add(1)
 	p.several.Store(p.several.Load() || len(p.all) > 1)
 	if !entered {
 		i.own.Enter(s.Scope, func() bool { return s.Source.Traits().Whole })

@@ -30,8 +30,8 @@ func (i *Informer[T]) Status() Status {
 		Mutations:   i.detector.Found(),
 		Handlers:    i.hub.Statuses(),
 	}
-	if i.opts.budget != nil {
-		s.Budget = i.opts.budget()
+	if d := i.opts.demand; d != nil {
+		s.Budget = d.ledger.status()
 	}
 	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()

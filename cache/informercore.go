@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type informerCore struct {
 	coreOptions
 	example  runtime.Object
 	informer *kinglet.Informer[any]
+	// demand is the informer's; nil if there is none, and held are the options of its sources.
+	demand   *kinglet.OnDemand[any]
+	held     source.Options
 	indexer  *indexer
 	reporter *reporter
 
@@ -58,6 +62,8 @@ type coreOptions struct {
 	// provider.
 	identifier InformerNameAndResource
 	metrics    InformerMetricsProvider
+	// onDemand is ScopedInformerOptions.OnDemand.
+	onDemand *kinglet.OnDemandOptions[any]
 	// sharing is ScopedInformerOptions.Sharing; one of the informer's own if nil.
 	sharing *source.Sharing
 	// scheme may be nil.
@@ -96,12 +102,24 @@ func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOpti
 		options.MutationDetection.All = mutationDetectionWanted()
 	}
 	e.scopes = make(map[string]*lateSource, len(scopes))
-	sources := make([]kinglet.ScopedSource[any], len(scopes))
-	for n, s := range scopes {
-		sources[n] = e.lateScope(s)
+	sources := func(held source.Options) (all []kinglet.ScopedSource[any]) {
+		e.held = held
+		for _, s := range scopes {
+			all = append(all, e.lateScope(s))
+		}
+		return all
 	}
 	var err error
-	if e.informer, err = kinglet.NewScoped(options, sources...); err != nil {
+	if opts.onDemand == nil {
+		e.informer, err = kinglet.NewScoped(options, sources(source.Options{})...)
+	} else {
+		demand := *opts.onDemand
+		demand.Options = options
+		if e.demand, err = kinglet.NewScopedOnDemand(demand, sources); err == nil {
+			e.informer = e.demand.Informer
+		}
+	}
+	if err != nil {
 		// The options above are valid whatever the caller passed.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
@@ -146,19 +164,51 @@ func (e *informerCore) decideLocked(late *lateSource) {
 	if transform == nil {
 		transform = e.transform
 	}
-	opts := late.fields
-	opts.Name, opts.Sharing, opts.Scheme = e.description, e.sharing, e.scheme
-	items, err := newSource(late.lw, e.example, opts)
+	items, err := e.source(late)
 	if err != nil {
 		late.decide(nil, false, err)
 		return
 	}
 	items.counts, items.meter = e.meters()
-	var src source.Source[any] = items
-	if transform != nil {
-		src = source.Map(src, transformed(transform))
+	late.reduce = reducing(items.Traits().Reduce, e.example)
+	late.decide(mapped(items, transform), transform != nil, nil)
+	if late.whole == nil {
+		return
 	}
-	late.decide(src, transform != nil, nil)
+	whole, err := e.source(late.whole)
+	if err != nil {
+		late.whole.decide(nil, false, err)
+		return
+	}
+	late.whole.decide(mapped(whole.Source, transform), transform != nil, nil)
+}
+
+func (e *informerCore) source(late *lateSource) (*itemSource, error) {
+	opts := late.fields
+	opts.Name, opts.Sharing, opts.Scheme = e.description, e.sharing, e.scheme
+	return newSource(late.lw, e.example, opts)
+}
+
+// reducing returns reduce as a Traits.Reduce of what a transform made of the objects, all of
+// the example's type. It may be nil.
+func reducing(reduce func(any) (any, error), example runtime.Object) func(any) (any, error) {
+	if reduce == nil {
+		return nil
+	}
+	return func(obj any) (any, error) {
+		if of := reflect.TypeOf(example); reflect.TypeOf(obj) != of {
+			return nil, fmt.Errorf("the transform returned a %T, which cannot be made metadata as a %v can", obj, of)
+		}
+		return reduce(obj)
+	}
+}
+
+// mapped returns a source whose objects go through a transform, which may be nil.
+func mapped(src source.Source[any], transform TransformFunc) source.Source[any] {
+	if transform == nil {
+		return src
+	}
+	return source.Map(src, transformed(transform))
 }
 
 // meters returns what counts a source's calls in the informer's metrics, nil if it has none.

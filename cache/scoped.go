@@ -30,6 +30,9 @@ type ScopedListerWatcher struct {
 // ScopedInformerOptions configure a ScopedInformer.
 type ScopedInformerOptions struct {
 	SharedIndexInformerOptions
+	// OnDemand makes the informer hold metadata, and some objects whole: see
+	// kinglet.OnDemand. Its own Options are those of this informer. If nil, all are whole.
+	OnDemand *kinglet.OnDemandOptions[any]
 	// Sharing is what objects share their parts through; source.OwnSharing if nil.
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
@@ -65,6 +68,8 @@ type ScopedInformer interface {
 	// Kinglet returns the informer behind the interface, for reading it by snapshots.
 	// Its Run must not be called.
 	Kinglet() *kinglet.Informer[any]
+	// OnDemand returns it with its options OnDemand; nil without.
+	OnDemand() *kinglet.OnDemand[any]
 }
 
 var _ ScopedInformer = (*sharedInformer)(nil)
@@ -82,11 +87,15 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		name:        options.ObjectDescription,
 		description: options.ObjectDescription,
 		identifier:  options.Identifier,
+		onDemand:    options.OnDemand,
 		metrics:     options.InformerMetricsProvider,
 		sharing:     options.Sharing,
 		scheme:      options.Scheme,
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
+	}
+	if d := options.OnDemand; d != nil && d.Bytes < 0 {
+		return nil, fmt.Errorf("informer of %s: OnDemand.Bytes is %d, must not be negative", options.ObjectDescription, d.Bytes)
 	}
 	if err := checkScopes(scopes, exampleObject); err != nil {
 		return nil, err
@@ -108,11 +117,24 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 	if made := listWatchIn(s.ListerWatcher).made; made != nil {
 		late.made = made.groupVersionResource()
 	}
+	if e.onDemand != nil {
+		late.whole = &lateSource{lw: s.ListerWatcher, name: name, transform: s.Transform, fields: source.Options{Drop: s.Drop}}
+		late.fields.Whole, late.fields.WholeLabels = e.held.Whole, e.held.WholeLabels
+	}
 	if s.Transform == nil && e.example != nil { // a transform may set what is left out
 		late.checkIndex = late.fields.IndexCheck(e.example)
 	}
 	e.scopes[s.Scope.ID] = late
-	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+	return late.in(s.Scope)
+}
+
+// in returns the source of a scope.
+func (s *lateSource) in(scope kinglet.Scope) kinglet.ScopedSource[any] {
+	scoped := kinglet.ScopedSource[any]{Scope: scope, Source: s}
+	if s.whole != nil {
+		scoped.Whole = s.whole
+	}
+	return scoped
 }
 
 func (e *informerCore) scopeIDs() []string {
@@ -160,6 +182,9 @@ func (e *informerCore) RemoveScope(id string) error {
 // Kinglet implements ScopedInformer.
 func (e *informerCore) Kinglet() *kinglet.Informer[any] { return e.informer }
 
+// OnDemand implements ScopedInformer.
+func (e *informerCore) OnDemand() *kinglet.OnDemand[any] { return e.demand }
+
 // RemoveIndexer implements ScopedInformer.
 func (e *informerCore) RemoveIndexer(name string) error { return e.indexer.removeIndexer(name) }
 
@@ -188,7 +213,7 @@ func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.Scope
 	for n, s := range scopes {
 		if late := before[s.Scope.ID]; late != nil && sameListerWatcher(late.lw, s.ListerWatcher) {
 			e.scopes[s.Scope.ID] = late
-			sources[n] = kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+			sources[n] = late.in(s.Scope)
 			continue
 		}
 		sources[n] = e.lateScope(s)

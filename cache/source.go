@@ -262,6 +262,10 @@ type lateSource struct {
 	transform TransformFunc
 	// fields are the options that say which fields objects have, and the Example.
 	fields source.Options
+	// whole is the source of the objects when they are read whole; nil if they never are.
+	whole *lateSource
+	// reduce is Traits.Reduce of the decided source before the transform.
+	reduce func(obj any) (any, error)
 	// checkIndex is Traits.CheckIndex before there is a decision.
 	checkIndex func(index func(obj any) any) error
 	// renames: objects go through a transform, which may rename them. renamed is set once
@@ -313,6 +317,7 @@ func (s *lateSource) String() string { return s.name }
 func (s *lateSource) Traits() (t source.Traits) {
 	if src, err := s.decided(); err == nil {
 		t = src.Traits()
+		t.Reduce = s.reduce
 	} else {
 		t.CheckIndex = s.checkIndex
 	}

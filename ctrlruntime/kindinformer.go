@@ -55,7 +55,7 @@ func newKindInformer(h *storage, f form) *kindInformer {
 		inf.prefix = "metadata/"
 		inf.convert = func(stored any) (any, bool) { return metadataOf(gvk, stored), true }
 	case h.lean.hides():
-		inf.convert, inf.hides = whole, true
+		inf.convert, inf.hides = h.lean.shown, true
 	}
 	return inf
 }
@@ -76,10 +76,10 @@ func metadataOf(gvk schema.GroupVersionKind, stored any) any {
 	return m
 }
 
-// whole is the convert function of a kindInformer that hides the objects held as metadata.
-func whole(stored any) (any, bool) {
+// partial reports whether of an object of a kind that hides others only metadata is held.
+func (f *kindInformer) partial(stored any) bool {
 	m, err := meta.Accessor(stored)
-	return stored, err != nil || !source.IsPartial(m)
+	return f.hides && err == nil && source.IsPartial(m)
 }
 
 // converted returns an object in the form of the kind.
@@ -180,7 +180,7 @@ func (f *kindInformer) indexed(fn toolscache.IndexFunc) toolscache.IndexFunc {
 	}
 	return func(stored any) ([]string, error) {
 		obj, ok := f.convert(stored)
-		if !ok {
+		if !ok || f.partial(stored) {
 			return nil, nil
 		}
 		return fn(obj)

@@ -22,8 +22,6 @@ type kind struct {
 	apiVersion   string
 	example      runtime.Object
 	kindInformer *kindInformer
-	// demand is what Get reads from the server and keeps; nil if it keeps nothing.
-	demand *demand
 
 	// removed is guarded by Cache.mu.
 	removed bool
@@ -102,9 +100,6 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 		}
 	}
 	k = &kind{storage: host, apiVersion: gvk.GroupVersion().String(), example: example, kindInformer: newKindInformer(host, f)}
-	if k.demand, err = c.onDemand(k); err != nil {
-		return nil, false, false, err
-	}
 	host.kinds++
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)
@@ -170,9 +165,6 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	}
 	delete(c.kinds[f], gvk)
 	k.removed = true
-	if k.demand != nil {
-		k.demand.handler.Remove()
-	}
 	if k.kinds--; k.kinds == 0 {
 		k.hide()
 		c.own.Remove(k.informer.Kinglet())

@@ -5,14 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"sync/atomic"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,7 +17,6 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
-	"github.com/kinglet-go/kinglet/internal/engine/readthrough"
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -39,7 +33,8 @@ type ByObject struct {
 	// Without Keep only metadata is held of the others. Informers and reads of metadata
 	// have all objects, and the kind has one informer for both types, whichever is used
 	// first. Informers and lists of the whole type have the objects that match: one that
-	// no longer matches is deleted for handlers. With RefuseImplicit, a list that selects
+	// no longer matches is deleted for handlers. So are those of Hold, and those for which
+	// Options.Budget has no room are not. With RefuseImplicit, a list that selects
 	// others too fails with a *PartialError. A Get of another object reads it from the
 	// server: see OnDemand. The object is not found if the cache's selectors do not select
 	// it there. It may be of a later version than the cache has reached, so that a Get after
@@ -56,6 +51,8 @@ type ByObject struct {
 type lean struct {
 	ByObject
 	form form
+	// budget is Options.Budget.
+	budget *kinglet.Budget
 }
 
 // hides reports whether some objects are held as metadata, and shown as nothing else.
@@ -65,9 +62,10 @@ func (l *lean) hides() bool { return l != nil && l.Whole != nil && len(l.Keep) =
 func (o Options) leanKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]*lean, error) {
 	all := make(map[schema.GroupVersionKind]*lean, len(o.ByObject))
 	var errs []error
+	bounded := false
 	for obj, by := range o.ByObject {
 		gvk, err := apiutil.GVKForObject(obj, scheme)
-		l := &lean{ByObject: by, form: formOf(obj)}
+		l := &lean{ByObject: by, form: formOf(obj), budget: o.Budget}
 		switch _, twice := all[gvk]; {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("option ByObject: failed to get GVK for type %T: %w", obj, err))
@@ -84,6 +82,10 @@ func (o Options) leanKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]
 			errs = append(errs, fmt.Errorf("option ByObject: %s: %w", gvk, err))
 		}
 		all[gvk] = l
+		bounded = bounded || l.hides()
+	}
+	if o.Budget != nil && !bounded {
+		errs = append(errs, errors.New("option Budget: it bounds what is held whole of kinds with Whole and without Keep, and ByObject has none"))
 	}
 	return all, errors.Join(errs...)
 }
@@ -96,8 +98,18 @@ func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
 	scope.Keep, scope.Drop = l.Keep, append(scope.Drop, l.Drop...)
 	if l.hides() {
 		scope.Keep = []string{"metadata"} // which informers of metadata show
+	} else {
+		scope.WholeLabels = l.Whole
 	}
-	scope.WholeLabels = l.Whole
+}
+
+// onDemand returns the options of an informer that hides objects.
+func (l *lean) onDemand() *kinglet.OnDemandOptions[any] {
+	if !l.hides() {
+		return nil
+	}
+	// No object is of one byte.
+	return &kinglet.OnDemandOptions[any]{Bytes: max(l.OnDemand, 1), WholeLabels: l.Whole, Budget: l.budget}
 }
 
 // showsMetadata reports whether what the kind holds can be shown as metadata: all of it is
@@ -182,26 +194,28 @@ func (c *recordingClient) applied(obj runtime.ApplyConfiguration, do func() erro
 	return do()
 }
 
-// PartialError reports that a typed list selects objects of which Options.ByObject
-// holds only metadata, and that Options.Implicit is RefuseImplicit.
+// PartialError reports that a typed list selects objects of which only metadata is held: as
+// Options.ByObject says, and Options.Implicit is RefuseImplicit, or for want of room.
 type PartialError struct {
 	// Kind is the objects' kind, and Objects is how many of them there are.
 	Kind    schema.GroupVersionKind
 	Objects int
+	// Short: ByObject.Whole selects the objects, and Options.Budget has no room for them.
+	Short bool
 }
 
 // Error implements error.
 func (e *PartialError) Error() string {
+	if e.Short {
+		return fmt.Sprintf("of %d objects of kind %s that the list may select only metadata is held, since Options.Budget has no room for more: Get them one by one, list metadata, or read by the manager's API reader", e.Objects, e.Kind)
+	}
 	return fmt.Sprintf("of %d objects of kind %s that the list selects only metadata is held: add the labels of Whole in Options.ByObject to the list, list metadata, or read by the manager's API reader", e.Objects, e.Kind)
 }
 
 // partial counts the objects that a list selects by namespace and labels and of which
-// only metadata is held. It ignores the field selector, because the fields are not
-// known.
-func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n int) {
-	if !k.kindInformer.hides {
-		return 0
-	}
+// only metadata is held, and among them those that are short of room. It ignores the field
+// selector, because the fields are not known.
+func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n, short int) {
 	all := snap.All()
 	if opts.Namespace != "" {
 		all = snap.Prefix(kinglet.Key{Namespace: opts.Namespace})
@@ -210,79 +224,29 @@ func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n 
 		m, err := meta.Accessor(stored)
 		if err == nil && source.IsPartial(m) && (opts.LabelSelector == nil || opts.LabelSelector.Matches(labels.Set(m.GetLabels()))) {
 			n++
+			if k.lean.short(m) {
+				short++
+			}
 		}
 	}
-	return n
+	return n, short
 }
 
-// demand is what Get has read of a kind from the server, and keeps.
-type demand struct {
-	*readthrough.Cache[client.Object]
-	informer *kinglet.Informer[any]
-	handler  kinglet.Registration
-	// changes counts those of the namespaces' settings, each once it applies to reads.
-	changes atomic.Uint64
+// short reports whether of an object only metadata is held for want of room.
+func (l *lean) short(m metav1.Object) bool {
+	return l.budget != nil && source.IsPartial(m) && l.Whole.Matches(labels.Set(m.GetLabels()))
 }
 
-// onDemand returns the demand of a kind; nil if it keeps nothing.
-func (c *Cache) onDemand(k *kind) (*demand, error) {
-	if k.lean == nil || k.lean.OnDemand == 0 {
-		return nil, nil
-	}
-	d := &demand{informer: k.informer.Kinglet()}
-	d.Cache = readthrough.New(readthrough.Options[client.Object]{
-		Bytes: k.lean.OnDemand,
-		Read: func(ctx context.Context, key kinglet.Key, _ readthrough.State) (client.Object, error) {
-			return c.live(ctx, k, key)
-		},
-		State: func(obj client.Object) readthrough.State { return d.stateOf(obj) },
-		Exists: func(key kinglet.Key, state readthrough.State) bool {
-			held, ok := d.informer.Store().Get(key)
-			now := d.stateOf(held)
-			return ok && now.UID == state.UID && now.Epoch == state.Epoch
-		},
-	})
-	var err error
-	d.handler, err = d.informer.AddHandler(kinglet.HandlerFunc[any](d.forget), kinglet.HandlerOptions{Name: "on demand"})
-	return d, err
+// shown is the convert function of a kindInformer that hides the objects held as metadata,
+// except those that are short of room.
+func (l *lean) shown(stored any) (any, bool) {
+	m, err := meta.Accessor(stored)
+	return stored, err != nil || !source.IsPartial(m) || l.short(m)
 }
 
-// forget is a handler.
-func (d *demand) forget(_ context.Context, changes []kinglet.Change[any]) {
-	for i := range changes {
-		c := &changes[i]
-		var now readthrough.State
-		if c.Type != kinglet.Deleted {
-			now = d.stateOf(c.New)
-		}
-		d.Forget(c.Key, now)
-	}
-}
-
-func (d *demand) stateOf(obj any) readthrough.State {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return readthrough.State{}
-	}
-	// Neither part ever decreases, so the sum changes with each.
-	return readthrough.State{UID: m.GetUID(), Version: m.GetResourceVersion(), Epoch: d.informer.Status().Epoch + d.changes.Load()}
-}
-
-// getLive gets an object of which only metadata is held.
-func (c *Cache) getLive(ctx context.Context, k *kind, held any, out client.Object, asked *bool) error {
-	metadata, ok := held.(client.Object)
-	if !ok {
-		return fmt.Errorf("cache contained %T, which is not an Object", held)
-	}
-	key := kinglet.Key{Namespace: metadata.GetNamespace(), Name: metadata.GetName()}
-	var obj client.Object
-	var err error
-	if k.demand != nil {
-		obj, err = k.demand.Get(ctx, key, k.demand.stateOf(metadata))
-	} else {
-		obj, err = c.live(ctx, k, key)
-		asked = new(true) // nobody else has it
-	}
+// getWhole gets an object of which only metadata is held.
+func (k *kind) getWhole(ctx context.Context, key kinglet.Key, out client.Object, asked *bool) error {
+	obj, err := k.informer.OnDemand().Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -290,64 +254,46 @@ func (c *Cache) getLive(ctx context.Context, k *kind, held any, out client.Objec
 	return f.object(out, obj, key.Namespace)
 }
 
-// live gets an object from the server, if the settings of its namespace select it, with apiVersion and kind, and applies the Transform
-// of its namespace.
-func (c *Cache) live(ctx context.Context, k *kind, key kinglet.Key) (client.Object, error) {
-	_, config, known := k.settings(key.Namespace)
-	into, err := c.fetch(ctx, k, key, config)
-	if err != nil {
-		return nil, err
-	}
-	into.GetObjectKind().SetGroupVersionKind(k.gvk)
-	if !known {
-		return into, nil
-	}
-	transform := c.transform(config)
-	if transform == nil {
-		return into, nil
-	}
-	changed, err := transform(into)
-	if err != nil {
-		return nil, fmt.Errorf("transform of %s %s: %w", k.gvk, key, err)
-	}
-	obj, _ := changed.(client.Object)
-	if reflect.TypeOf(changed) != reflect.TypeOf(into) {
-		return nil, fmt.Errorf("the transform of %s %s made a %T of a %T", k.gvk, key, changed, into)
-	}
-	return obj, nil
+// Hold makes a cache of this package hold the objects of obj's kind under keys whole from now
+// on, whether they exist or not, beside those of ByObject.Whole: see kinglet.OnDemand.Hold.
+// Informers and lists of the kind have them from then on. The kind needs an entry in
+// Options.ByObject with Whole and without Keep. Hold makes an informer if there is none; it
+// does not block for its objects. RemoveInformer ends what Hold began.
+//
+// The error is a *ForeignCacheError for a cache of another package.
+func Hold(c cache.Cache, obj client.Object, keys ...client.ObjectKey) error {
+	return hold(c, obj, keys, (*kinglet.OnDemand[any]).Hold)
 }
 
-// fetch gets an object from the server, if config selects it. Only the server can evaluate every
-// field selector, so with selectors the request is a list of one name.
-func (c *Cache) fetch(ctx context.Context, k *kind, key kinglet.Key, config *cache.Config) (client.Object, error) {
-	lists := k.lists.Load()
-	req := lists.client.Get().Resource(lists.resource)
-	if key.Namespace != metav1.NamespaceAll {
-		req = req.Namespace(key.Namespace)
+// Release ends what Hold began: see kinglet.OnDemand.Release.
+func Release(c cache.Cache, obj client.Object, keys ...client.ObjectKey) error {
+	return hold(c, obj, keys, (*kinglet.OnDemand[any]).Release)
+}
+
+func hold(c cache.Cache, obj client.Object, names []client.ObjectKey, do func(*kinglet.OnDemand[any], ...kinglet.Key)) error {
+	ours, ok := c.(*Cache)
+	if !ok {
+		return &ForeignCacheError{Cache: c}
 	}
-	if config == nil || config.LabelSelector == nil && config.FieldSelector == nil {
-		into := reflect.New(reflect.TypeOf(k.example).Elem()).Interface().(client.Object)
-		return into, req.Name(key.Name).Do(ctx).Into(into)
-	}
-	opts := client.ListOptions{LabelSelector: config.LabelSelector, FieldSelector: fields.OneTermEqualSelector("metadata.name", key.Name)}
-	if config.FieldSelector != nil {
-		opts.FieldSelector = fields.AndSelectors(opts.FieldSelector, config.FieldSelector)
-	}
-	list, err := newOf(c.settings.Scheme, k.gvk.GroupVersion().WithKind(k.gvk.Kind+"List"), lists.form, &unstructured.UnstructuredList{}, nil)
-	if err == nil {
-		err = req.SpecificallyVersionedParams(opts.AsListOptions(), metav1.ParameterCodec, metav1.Unversioned).Do(ctx).Into(list)
-	}
+	gvk, err := apiutil.GVKForObject(obj, ours.settings.Scheme)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("hold objects of a %T: %w", obj, err)
 	}
-	objs, err := meta.ExtractList(list)
+	l := ours.lean[gvk]
+	if !l.hides() {
+		return fmt.Errorf("hold objects of %s: option ByObject needs an entry of the kind with Whole (labels.Nothing holds no other object whole) and without Keep", gvk)
+	}
+	k, _, _, err := ours.kindOf(gvk, l.form)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("hold objects of %s: %w", gvk, err)
 	}
-	for _, obj := range objs {
-		if obj, ok := obj.(client.Object); ok {
-			return obj, nil
+	keys := make([]kinglet.Key, len(names))
+	for i, name := range names {
+		keys[i] = kinglet.Key{Namespace: name.Namespace, Name: name.Name}
+		if !k.now.Load().namespaced {
+			keys[i].Namespace = metav1.NamespaceAll
 		}
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Group: k.gvk.Group, Resource: lists.resource}, key.Name)
+	do(k.informer.OnDemand(), keys...)
+	return nil
 }

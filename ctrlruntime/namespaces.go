@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -88,13 +87,6 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	for _, change := range changes {
 		if err := change.storage.change(change.next); !c.unused(change.storage) {
 			errs = append(errs, err)
-		}
-	}
-	for _, k := range c.all() {
-		if k.gvk == gvk && k.demand != nil {
-			// The Transform of before has made what is kept, and makes what is being read.
-			k.demand.changes.Add(1)
-			k.demand.Evict(math.MaxInt64)
 		}
 	}
 	return errors.Join(errs...)

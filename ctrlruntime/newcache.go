@@ -55,6 +55,13 @@ type Options struct {
 	// that the program reads: typed, unstructured or metadata. It does not affect the other
 	// forms of its kind. A Transform is called with what is held.
 	ByObject map[client.Object]ByObject
+	// Budget bounds what is held whole of the kinds in ByObject that have Whole and no Keep,
+	// together with what Get has read of them. Beyond it, what Get has read is forgotten, of
+	// all informers that share the Budget; then objects that Whole selects come as metadata,
+	// those first that come last. For these, Get asks the server, lists that may select them
+	// fail with a *PartialError, handlers receive them as metadata (source.IsPartial), and
+	// the Status has a Problem. They become whole when there is room again. nil is no bound.
+	Budget *kinglet.Budget
 	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
 	// cache.TransformStripManagedFields does, but without decoding them, and without
 	// keeping metadata from being shown of what is held. A Transform is called with

@@ -65,10 +65,10 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	held := obj
-	if obj, ok = k.kindInformer.converted(held); !ok {
-		return c.getLive(ctx, k, held, out, get.UnsafeDisableDeepCopy)
+	if k.kindInformer.partial(obj) {
+		return k.getWhole(ctx, kinglet.Key{Namespace: key.Namespace, Name: key.Name}, out, get.UnsafeDisableDeepCopy)
 	}
+	obj, _ = k.kindInformer.converted(obj)
 	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
 	return f.object(out, obj, key.Namespace)
 }
@@ -183,7 +183,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 		return err
 	}
 	var objs []client.Object
-	partial := 0
+	var partial, short int
 	for stored := range found {
 		if list.Limit > 0 && int64(len(objs)) >= list.Limit {
 			break
@@ -195,20 +195,25 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 		if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
 			continue
 		}
-		converted, ok := k.kindInformer.converted(obj)
-		if !ok {
+		if k.kindInformer.partial(obj) {
 			partial++
+			if k.lean.short(obj) {
+				short++
+			}
 			continue
 		}
+		converted, _ := k.kindInformer.converted(obj)
 		objs = append(objs, converted.(client.Object))
 	}
-	if c.options.Implicit == RefuseImplicit {
-		if list.FieldSelector != nil {
-			partial = k.partial(snap, &list)
-		}
-		if partial > 0 {
-			return &PartialError{Kind: gvk, Objects: partial}
-		}
+	refuses := c.options.Implicit == RefuseImplicit
+	if list.FieldSelector != nil && k.kindInformer.hides && (refuses || k.lean.budget != nil) {
+		partial, short = k.partial(snap, &list)
+	}
+	switch {
+	case short > 0:
+		return &PartialError{Kind: gvk, Objects: short, Short: true}
+	case refuses && partial > 0:
+		return &PartialError{Kind: gvk, Objects: partial}
 	}
 	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy}
 	if err := f.list(out, objs); err != nil {

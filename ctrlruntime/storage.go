@@ -100,8 +100,9 @@ func (c *Cache) newStorage(gvk schema.GroupVersionKind, f form) (*storage, error
 			Indexers:          toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc},
 			ObjectDescription: describe(gvk, f),
 		},
-		Sharing: c.options.Sharing,
-		Scheme:  c.settings.Scheme,
+		OnDemand: h.lean.onDemand(),
+		Sharing:  c.options.Sharing,
+		Scheme:   c.settings.Scheme,
 
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),
@@ -151,25 +152,6 @@ func (c *Cache) newNamespaceSet(h *storage, before *namespaceSet) (*namespaceSet
 		s.scopes[ns] = scope
 	}
 	return s, nil
-}
-
-// transform returns what is done with the objects of a namespace: its Transform, without
-// managed fields if they are stripped. It is nil if nothing is.
-func (c *Cache) transform(config *cache.Config) toolscache.TransformFunc {
-	if !c.options.StripManagedFields {
-		return config.Transform
-	}
-	strip, transform := cache.TransformStripManagedFields(), config.Transform
-	if transform == nil {
-		return strip
-	}
-	return func(obj any) (any, error) {
-		obj, err := strip(obj)
-		if err != nil {
-			return nil, err
-		}
-		return transform(obj)
-	}
 }
 
 // setListed sets the channels of s, once the informer has its scopes.

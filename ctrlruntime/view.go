@@ -26,7 +26,8 @@ func (e *ForeignCacheError) Error() string {
 
 // View reads the objects of one kind by their type and without copies. The objects are
 // shared and must not be written to: DeepCopy what you want to change. They have no
-// apiVersion and kind, and never change. One of which a Transform made another type is not
+// apiVersion and kind, and never change. One for which Options.Budget has no room is metadata
+// (source.IsPartial). One of which a Transform made another type is not
 // found. All methods are safe for concurrent use, and only WaitSynced blocks.
 //
 // A view belongs to one informer: once RemoveInformer has removed the informer, the
@@ -128,6 +129,11 @@ func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	list.ApplyOptions(opts)
 	if list.Continue != "" {
 		return nil, errContinue
+	}
+	if inf := s.kind.kindInformer; inf.hides && inf.storage.lean.budget != nil {
+		if _, short := s.kind.partial(s.snap, &list); short > 0 {
+			return nil, &PartialError{Kind: s.kind.gvk, Objects: short, Short: true}
+		}
 	}
 	found, err := s.kind.selected(s.snap, &list, inAnyOrder(opts))
 	if err != nil {

@@ -43,6 +43,8 @@ type Options[T any] struct {
 	// Stepped is called under the hub's lock after each step that may have changed the store:
 	// with the changes, or after a list, whose changes are not always known. May be nil.
 	Stepped func(changes []store.Change[T], list bool)
+	// Epoch is increased when the server begins to number anew.
+	Epoch *atomic.Uint64
 	// Live reports, under the hub's lock, whether handlers have begun.
 	Live func() bool
 	// Several reports whether the hub has had several sinks, each with a scope of its
@@ -65,7 +67,6 @@ type Sink[T any] struct {
 	// afresh are the keys whose objects are decoded without their memos until the next
 	// list; may be nil.
 	afresh atomic.Pointer[map[store.Key]struct{}]
-	epoch  atomic.Uint64
 	// duplicates counts events that changed nothing.
 	duplicates atomic.Uint64
 
@@ -180,13 +181,14 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 	}
 }
 
-// Substitute stores another form of an object, unless the store no longer holds that. Handlers
+// Substitute stores another form of an object, unless the store no longer holds that, or the
+// Epoch is another. Handlers
 // receive it as an update. stored is called then, under the hub's lock. Substitute may be
 // called from any goroutine. The errors are those of indexes.
-func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T, stored func()) (done bool, err error) {
+func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T, epoch uint64, stored func()) (done bool, err error) {
 	s.opts.Detector.Entering(key, obj)
 	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
-		if now, ok := s.opts.Store.Get(key); !ok || any(now) != any(held) {
+		if now, ok := s.opts.Store.Get(key); !ok || any(now) != any(held) || s.opts.Epoch.Load() != epoch {
 			return nil, ""
 		}
 		// The collection stays where it is.
@@ -200,9 +202,6 @@ func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T, stor
 	s.opts.Detector.Settled()
 	return done, err
 }
-
-// Epoch returns how often the server began to number anew.
-func (s *Sink[T]) Epoch() uint64 { return s.epoch.Load() }
 
 // Duplicates implements reflector.Comparing.
 func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
@@ -300,7 +299,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 			changes = s.legal(changes)
 		}
 		if epoch {
-			s.epoch.Add(1)
+			s.opts.Epoch.Add(1)
 		}
 		s.failures = append(s.failures, s.opts.Own.Replaced(scope.ID, version, changes, epoch)...)
 		s.stepped(nil, true)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -70,6 +71,7 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 	})
 	s.own.Enter(store.Scope{}, func() bool { return true })
 	opts := sink.Options[*object]{
+		Epoch: new(atomic.Uint64),
 		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report,
 		Synced: func() { s.hub.Synced(); s.synced++ },
 		Live:   func() bool { return false }, Several: func() bool { return false },

@@ -278,7 +278,15 @@ func TestWhatGetReadsFromTheServerIsSelected(t *testing.T) {
 					if _, err := got.GetInformer(context.Background(), example); err != nil {
 						t.Fatal(err)
 					}
-					w.server.Hold()
+					w.mu.Lock()
+					w.refuse = func(r *apiserver.Request) error {
+						if byName(r) {
+							return nil
+						}
+						return apierrors.NewInternalError(errors.New("the informer is not to see what comes"))
+					}
+					w.mu.Unlock()
+					w.server.Disconnect()
 					if _, err := w.storage.Delete(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind) + "s"}, keyed("ns", "a"), nil); err != nil {
 						t.Fatal(err)
 					}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,7 @@ type world struct {
 	requests map[string]int
 	// refuse answers a request with an error; guarded by mu.
 	refuse func(*apiserver.Request) error
-	// gets counts the objects that were read one by one; guarded by mu.
+	// gets counts the lists of one name; guarded by mu.
 	gets int
 }
 
@@ -51,7 +52,7 @@ func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
 	if r.Verb == "list" || r.Verb == "watch" {
 		w.requests[fmt.Sprintf("%s in %q, labels %q, fields %q", r.Resource.Resource, r.Namespace, r.Options.LabelSelector, r.Options.FieldSelector)]++
 	}
-	if r.Verb == "get" {
+	if byName(r) {
 		w.gets++
 	}
 	if w.refuse != nil {
@@ -60,6 +61,11 @@ func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
 		}
 	}
 	return nil
+}
+
+// byName reports whether a request is a list of one name.
+func byName(r *apiserver.Request) bool {
+	return r.Verb == "list" && strings.Contains(r.Options.FieldSelector, "metadata.name=")
 }
 
 // asked returns what was listed and watched since the last call.
