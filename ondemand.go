@@ -477,6 +477,9 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 		return nil
 	case err != nil:
 		return err
+	case o.sources.epoch.Load() != at.Epoch:
+		o.change(key) // the source may be another, or it is one of another scope
+		return nil
 	case o.state(whole) != at:
 		return errAhead
 	}
@@ -501,6 +504,9 @@ func (o *OnDemand[T]) substitute(p *pipeline[T], key Key, held, obj T, size int6
 	})
 	for _, err := range store.Errors(err) {
 		o.opts.OnError(err)
+	}
+	if !done && o.sources.epoch.Load() != epoch {
+		o.change(key)
 	}
 	return done
 }

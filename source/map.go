@@ -59,7 +59,7 @@ type mapped[W, T any] struct {
 	transform func(W) (T, error)
 	// sharing is nil if nothing is to be shared.
 	sharing *Sharing
-	// spare is the Structure of the last batch. It is weak, so that a waiting
+	// spare, guarded by mu, is the Structure of the last batch. It is weak, so that a waiting
 	// watch keeps no buffers.
 	spare weak.Pointer[wire.Structure[T]]
 }
@@ -75,8 +75,8 @@ func (m *mapped[W, T]) Traits() Traits {
 	return t
 }
 
-// structure returns the Structure for a batch, or nil if nothing is to be shared.
-func (m *mapped[W, T]) structure(held Held[T]) *wire.Structure[T] {
+// structureLocked returns the Structure for a batch, or nil if nothing is to be shared.
+func (m *mapped[W, T]) structureLocked(held Held[T]) *wire.Structure[T] {
 	if held == nil || m.sharing == nil {
 		return nil
 	}
@@ -106,8 +106,8 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 				items[i] = withoutObject[T](&page.Items[i])
 			}
 		} else {
-			by := m.structure(req.Held)
 			m.mu.Lock()
+			by := m.structureLocked(req.Held)
 			for i := range page.Items {
 				items[i] = m.item(&page.Items[i], req.Held, by)
 			}
@@ -134,8 +134,8 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	}
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {
-		by := m.structure(req.Held)
 		m.mu.Lock()
+		by := m.structureLocked(req.Held)
 		for i := range events {
 			e := &events[i]
 			out := Event[T]{Type: e.Type, InitialEventsEnd: e.InitialEventsEnd, Bytes: e.Bytes}
