@@ -231,19 +231,22 @@ func (l *ledger[T]) forget(key Key) {
 }
 
 // fits returns the keys of objects for which there was no room and is now, not more than
-// fit beside those that are being read.
-func (l *ledger[T]) fits(reading map[Key]struct{}) (keys []Key) {
+// fit beside those that are being read, or wait for it.
+func (l *ledger[T]) fits(reading, waiting map[Key]struct{}) (keys []Key) {
 	if l.budget == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	total := int64(0)
-	for key := range reading {
-		total += l.short[key]
+	for _, of := range []map[Key]struct{}{reading, waiting} {
+		for key := range of {
+			total += l.short[key]
+		}
 	}
 	for key, size := range l.short {
-		if _, is := reading[key]; !is && l.budget.Has(total+size) {
+		_, now := reading[key]
+		if _, soon := waiting[key]; !now && !soon && l.budget.Has(total+size) {
 			total += size
 			keys = append(keys, key)
 		}

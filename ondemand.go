@@ -333,9 +333,9 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	ended := make(chan settled[T])
-	// looked are keys to look at, reading those that are being read, and failed those that
-	// could not be, which only the timer has read again.
-	looked, reading, failed := map[Key]struct{}{}, map[Key]struct{}{}, map[Key]struct{}{}
+	// looked are keys to look at, waiting those to read, reading those that are being read, and
+	// failed those that could not be, which only the timer has read again.
+	looked, waiting, reading, failed := map[Key]struct{}{}, map[Key]struct{}{}, map[Key]struct{}{}, map[Key]struct{}{}
 	// ahead are those of which the server has a later version: handle has them looked at.
 	ahead := map[Key]struct{}{}
 	for {
@@ -369,26 +369,30 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 			}
 		}
 		o.makeRoom()
-		for _, key := range o.ledger.fits(reading) {
+		for _, key := range o.ledger.fits(reading, waiting) {
 			if _, is := ahead[key]; !is {
 				looked[key] = struct{}{}
 			}
 		}
 		for key := range looked {
-			_, now := reading[key]
-			if _, later := failed[key]; later {
-				delete(looked, key)
-			}
-			if _, is := looked[key]; !is || now {
-				continue
-			}
-			obj, reads := o.look(key)
-			if reads && len(reading) == settleReads {
-				continue
+			if _, now := reading[key]; now {
+				continue // and looked at again then
 			}
 			delete(looked, key)
+			if _, later := failed[key]; later {
+				continue
+			}
 			delete(ahead, key)
-			if reads {
+			if _, reads := o.look(key); reads {
+				waiting[key] = struct{}{}
+			}
+		}
+		for key := range waiting {
+			if len(reading) == settleReads {
+				break
+			}
+			delete(waiting, key)
+			if obj, reads := o.look(key); reads {
 				reading[key] = struct{}{}
 				go func() { ended <- settled[T]{key, obj, o.readWhole(ctx, key, obj)} }()
 			}

@@ -168,6 +168,7 @@ func (c *connection) explainLookup(err error, targets []target) string {
 		names = append(names, t.resource)
 	}
 	subject := c.subject
+	subject.Once = true
 	if len(names) == 1 {
 		subject.Resource = schema.ParseGroupResource(names[0]).String()
 	}

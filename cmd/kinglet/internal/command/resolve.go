@@ -90,11 +90,11 @@ func (r *resolver) resolve(targets []target) (found []follow.Resource, errs []er
 }
 
 func (r *resolver) one(name string) (found []follow.Resource, err error) {
-	watchable, err := r.watchable()
-	if err != nil {
-		return nil, err
-	}
 	if members, ok := restmapper.NewDiscoveryCategoryExpander(r.discovery).Expand(name); ok {
+		watchable, err := r.watchable()
+		if err != nil {
+			return nil, err
+		}
 		for _, member := range members {
 			if slices.Contains(watchable, member.String()) {
 				mapping, err := r.mapping(member.String())
@@ -104,18 +104,26 @@ func (r *resolver) one(name string) (found []follow.Resource, err error) {
 				found = append(found, resourceOf(mapping))
 			}
 		}
+		if len(found) == 0 {
+			return nil, &nameError{fmt.Sprintf("nothing in category %q can be listed and watched", name)}
+		}
 		return found, nil
 	}
-	mapping, err := r.mapping(name)
+	mapping, missing := r.mapping(name)
+	if missing != nil && !meta.IsNoMatchError(missing) {
+		return nil, missing
+	}
+	// Only now: for a name that it did not know, the mapper has asked the server again.
+	watchable, err := r.watchable()
 	switch {
-	case meta.IsNoMatchError(err):
+	case err != nil:
+		return nil, err
+	case missing != nil:
 		text := fmt.Sprintf("the server doesn't have a resource type %q; ", name)
 		if similar := similar(name, watchable); len(similar) > 0 {
 			return nil, &nameError{text + "did you mean " + strings.Join(similar, " or ") + "?"}
 		}
 		return nil, &nameError{text + "see: kubectl api-resources"}
-	case err != nil:
-		return nil, err
 	case !slices.Contains(watchable, mapping.Resource.GroupResource().String()):
 		return nil, &nameError{mapping.Resource.GroupResource().String() + ": this resource cannot be listed and watched"}
 	}

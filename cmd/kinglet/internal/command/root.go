@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,11 +29,21 @@ type usageError struct{ error }
 // ended, which is soon after ctx does at the latest.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
+	if len(args) > 0 && args[0] == "get" {
+		args = append([]string{"--"}, args...) // its flags are for the command that is proposed
+	}
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader("")) // nothing is asked
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	err := root.ExecuteContext(ctx)
+	done := make(chan error, 1)
+	go func() { done <- root.ExecuteContext(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-abandoned(ctx):
+		return exitFailed
+	}
 	switch {
 	case err == nil:
 		return exitOK
@@ -44,6 +55,14 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// abandoned returns a channel that is closed some time after ctx has ended: whoever reads stdout
+// may have stopped reading, and then no write ends.
+func abandoned(ctx context.Context) <-chan struct{} {
+	late := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(2*time.Second, func() { close(late) }) })
+	return late
 }
 
 func newRoot(streams Streams) *cobra.Command {

@@ -5,18 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -171,8 +175,10 @@ func TestEventsAreShownAsTheyHappen(t *testing.T) {
 
 func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(pod("shop", "web-0", "Pending"))
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "json", "--show-initial")...)
+	managed := pod("shop", "web-0", "Pending")
+	managed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}} // hidden, as by kubectl
+	s.put(managed)
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "JSON", "--show-initial")...)
 	p.out.wait(t, `web-0`)
 	s.put(pod("other", "db-0", "Running")) // in another namespace
 	s.put(pod("shop", "web-0", "Running"))
@@ -203,6 +209,7 @@ func TestObjectsAreNamedAndPrintedAsForKubectlGet(t *testing.T) {
 		"RESOURCE NAME NAME, with -w":       {[]string{"po", "web-0", "none", "-w", "-o", "name"}, "pod/web-0\npod/web-0\n"},
 		"RESOURCE/NAME":                     {[]string{"pods/web-0", "--watch", "-o", "jsonpath={.status.phase} "}, "Pending Running "},
 		"one in another namespace, as YAML": {[]string{"pod/web-0", "-n", "shop", "-o", "yaml"}, ""},
+		"RESOURCE/NAME, with a template":    {[]string{"pods/web-0", "--template", "{{.status.phase}} "}, "Pending Running "},
 		"all, with their names":             {[]string{"pods", "--field-selector", "metadata.name=web-0", "-o", "name", "--show-initial=false"}, "pod/web-0\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,10 +272,12 @@ func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
 		{[]string{"watch", "pods", "--nonsense"}, exitUsage},
 		{[]string{"pods"}, exitUsage},
 		{[]string{"get", "pods"}, exitUsage},
+		{[]string{"get", "po", "-A", "-o", "yaml"}, exitUsage},
 		{[]string{"wacth", "pods"}, exitUsage},
 		{[]string{"version", "1"}, exitFailed},
 		{append(flags, "watch", "podz"), exitFailed},
 		{append(flags, "watch", "bindings"), exitFailed},
+		{append(flags, "watch", "writable"), exitFailed},
 		{append(flags, "watch", "podz,deploymet"), exitFailed},
 		{append(flags, "watch", "pods", "--context", "play"), exitFailed},
 		{[]string{"watch", "pods", "--kubeconfig", malformed}, exitFailed},
@@ -315,6 +324,62 @@ func TestAServerThatIsNotThereIsAnErrorAtOnce(t *testing.T) {
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,deployments")...)
 	p.end(t, exitFailed)
 	golden.Check(t, *rewrite, "refused.txt", tidy(p.err.String()))
+}
+
+// The discovery of an earlier run is kept in a file.
+func TestAResourceIsFoundAsSoonAsItIsInstalled(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(deployment("shop", "web", 1))
+	var installed atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/apis" && !installed.Load() {
+			writeJSON(w, http.StatusOK, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+			return
+		}
+		s.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	flags := append(kubeconfig(t, server.URL), "--cache-dir", t.TempDir(), "watch", "--for", "500ms", "-o", "name")
+	start(t, append(flags, "pods")...).end(t, exitOK)
+	installed.Store(true)
+	p := start(t, append(flags, "deployments.apps")...)
+	p.end(t, exitOK)
+	if p.out.String() != "deployment.apps/web\n" {
+		t.Errorf("stdout has %q", p.out)
+	}
+}
+
+func TestForAndInterruptsEndWhateverHangs(t *testing.T) {
+	s := newAPIServer(t)
+	for i := range 200 { // more than a pipe takes
+		s.put(pod("shop", fmt.Sprint(strings.Repeat("x", 200), i), "Running"))
+	}
+	hang := make(chan struct{})
+	s.refuseWith(func(*http.Request) *apierrors.StatusError { <-hang; return nil })
+	p := start(t, append(kubeconfig(t, s.URL), "--cache-dir", t.TempDir(), "watch", "pods", "--for", "500ms")...)
+	p.end(t, exitFailed)
+	if !strings.Contains(p.err.String(), "has not answered as long as --for said") {
+		t.Errorf("stderr has %q", p.err)
+	}
+	close(hang)
+	s.refuseWith(nil)
+	reader, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(context.Background())
+	code := make(chan int)
+	go func() {
+		code <- Run(ctx, append(kubeconfig(t, s.URL), "watch", "pods", "-o", "yaml"), Streams{Out: stdout, Err: newOutput()})
+	}()
+	if _, err := reader.Read(make([]byte, 1)); err != nil { // and then nothing more
+		t.Fatal(err)
+	}
+	interrupt()
+	if got := <-code; got != exitFailed {
+		t.Errorf("the exit code is %d", got)
+	}
+	reader.Close() // the write that hangs fails
 }
 
 // refusal makes an error of some requests.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +53,13 @@ func (f *watchFlags) validate(targets []target) (printer printers.ResourcePrinte
 			errs = append(errs, errors.New("a resource cannot be retrieved by name across all namespaces"))
 		}
 	}
-	if !slices.Contains([]string{"", "wide", "json"}, *f.print.OutputFormat) {
+	for _, format := range []string{"wide", "json"} {
+		if strings.EqualFold(*f.print.OutputFormat, format) { // as for kubectl
+			*f.print.OutputFormat = format
+		}
+	}
+	template := f.print.TemplatePrinterFlags.TemplateArgument
+	if !slices.Contains([]string{"", "wide", "json"}, *f.print.OutputFormat) || *f.print.OutputFormat == "" && *template != "" {
 		if printer, err = f.print.ToPrinter(); err != nil {
 			errs = append(errs, err)
 		}
@@ -140,9 +147,17 @@ object are shown as one.`,
 
 func runWatch(ctx context.Context, conn *connection, targets []target, flags watchFlags, printer printers.ResourcePrinter, page net.Listener, streams Streams) error {
 	note := func(line string) { fmt.Fprintln(streams.Err, line) }
-	resources, errs := conn.resolve(ctx, targets, note)
-	if ctx.Err() != nil {
+	asking, stop := ctx, context.CancelFunc(func() {})
+	if flags.duration > 0 {
+		asking, stop = context.WithTimeout(ctx, flags.duration)
+	}
+	defer stop()
+	resources, errs := conn.resolve(asking, targets, note)
+	switch {
+	case ctx.Err() != nil:
 		return nil // interrupted before anything was shown
+	case len(resources) == 0 && asking.Err() != nil:
+		return fmt.Errorf("%s has not answered as long as --for said", conn.subject.Server)
 	}
 	for _, err := range errs {
 		note("error: " + conn.explainLookup(err, targets))
@@ -173,7 +188,9 @@ func runWatch(ctx context.Context, conn *connection, targets []target, flags wat
 	case printer != nil:
 		opts.Format = printed(printer)
 	case output == "json":
-		opts.Format = eventlog.AppendJSON
+		opts.Format = func(buf []byte, e eventlog.Event) ([]byte, error) {
+			return eventlog.AppendJSON(buf, e, flags.print.JSONYamlPrintFlags.ShowManagedFields)
+		}
 	default:
 		lines := eventlog.NewLines(eventlog.LinesOptions{Wide: output == "wide", Color: streams.colors(), Width: streams.width, Resources: follow.Names(resources)})
 		opts.Exists = lines.Widen

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,14 +86,24 @@ type document struct {
 }
 
 // AppendJSON appends one document and a line break. The object is complete, a Secret's
-// data included; changes lists the fields that differ from the version before.
-func AppendJSON(buf []byte, e Event) ([]byte, error) {
+// data included, and with managed fields if they are asked for; changes lists the fields that
+// differ from the version before.
+func AppendJSON(buf []byte, e Event, managedFields bool) ([]byte, error) {
 	d := document{
 		Time: e.Time, Type: e.verb(), Resource: e.Resource, Key: e.Key.String(), Namespace: e.Key.Namespace, Name: e.Key.Name,
 		ResourceVersion: e.ResourceVersion, Reason: e.Reason.String(), FinalStateUnknown: e.FinalStateUnknown, Object: e.Object(),
 	}
 	if e.Type == store.Updated && e.Old != nil && e.New != nil {
 		d.Changes = Compare(e.Old.Object, e.New.Object)
+	}
+	if !managedFields && d.Object != nil {
+		content := maps.Clone(d.Object.Object) // the object is the store's
+		if metadata, ok := content["metadata"].(map[string]any); ok {
+			metadata = maps.Clone(metadata)
+			delete(metadata, "managedFields")
+			content["metadata"] = metadata
+		}
+		d.Object = &unstructured.Unstructured{Object: content}
 	}
 	text, err := json.Marshal(d)
 	if err != nil {

@@ -130,7 +130,7 @@ func TestADocumentIsOneLineOfJSONWithTheWholeObject(t *testing.T) {
 	var buf []byte
 	var err error
 	for _, e := range events() {
-		if buf, err = AppendJSON(buf, e); err != nil {
+		if buf, err = AppendJSON(buf, e, true); err != nil {
 			t.Fatal(err)
 		}
 	}

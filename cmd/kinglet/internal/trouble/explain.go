@@ -34,6 +34,8 @@ type Subject struct {
 	Namespaced bool
 	// Secret hides errors that may have parts of an object.
 	Secret bool
+	// Once: it is not asked again.
+	Once bool
 	// Server and User are those of the kubeconfig in use; each may be empty.
 	Server, User string
 	// Flags are the connection flags that were given, as text, so that a
@@ -73,7 +75,9 @@ func (s Subject) hint(kind trouble.Kind, err error) string {
 	case trouble.Login:
 		return "the kubeconfig gets them from a program, see its users"
 	case trouble.Throttled, trouble.Server:
-		return "trying again"
+		if !s.Once {
+			return "trying again"
+		}
 	}
 	return ""
 }
