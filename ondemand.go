@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +59,9 @@ type OnDemand[T any] struct {
 	// choose is OnDemandOptions.Whole and WholeLabels.
 	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	ledger *ledger[T]
+	// decides is set once objects may become whole, or metadata, without a change of their
+	// own: there is a Budget, or something was held.
+	decides atomic.Bool
 	// wake holds a token if there is something in changed.
 	wake chan struct{}
 
@@ -120,6 +124,7 @@ func newOnDemand[T any](opts OnDemandOptions[T], sources func(source.Options) ([
 		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
 		choose: opts.chooses(), ledger: newLedger[T](opts.Budget),
 	}
+	o.decides.Store(opts.Budget != nil)
 	o.reads = readthrough.New(readthrough.Options[T]{Bytes: opts.Bytes, Budget: opts.Budget, Read: o.read, State: o.state, Exists: o.exists})
 	held := source.Options{Whole: func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool {
 		return o.holds(key) || o.choose(key, labels, owners) && o.ledger.room(key)
@@ -225,6 +230,7 @@ func (o *OnDemand[T]) Hold(keys ...Key) { o.hold(true, keys) }
 func (o *OnDemand[T]) Release(keys ...Key) { o.hold(false, keys) }
 
 func (o *OnDemand[T]) hold(held bool, keys []Key) {
+	o.decides.Store(true)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, key := range keys {
@@ -285,6 +291,9 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 			continue
 		}
 		o.reads.Forget(c.Key, o.state(c.New))
+		if !o.decides.Load() {
+			continue // a transform may have changed the labels that it was chosen by
+		}
 		if partial := partial(c.New); partial && (o.holds(c.Key) || o.chosen(c.New)) || !partial && !o.wants(c.Key, c.New) {
 			o.change(c.Key)
 		}

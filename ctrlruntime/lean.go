@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -38,7 +40,8 @@ type ByObject struct {
 	// others too fails with a *PartialError. A Get of another object reads it from the
 	// server: see OnDemand. The object is not found if the cache's selectors do not select
 	// it there. It may be of a later version than the cache has reached, so that a Get after
-	// it goes back in time if the cache holds the object whole by then.
+	// it goes back in time if the cache holds the object whole by then. With Options.Budget or
+	// Hold, a Transform that changes whether an object is selected is an error.
 	Whole labels.Selector
 	// OnDemand is how many bytes the objects may take that Get has read from the server
 	// and keeps, each as long as its metadata has the version that was read; 0 keeps none.
@@ -53,6 +56,9 @@ type lean struct {
 	form form
 	// budget is Options.Budget.
 	budget *kinglet.Budget
+	// decides is set once the cache looks at the labels of objects that it holds: there is a
+	// budget, or Hold was called.
+	decides atomic.Bool
 }
 
 // hides reports whether some objects are held as metadata, and shown as nothing else.
@@ -81,6 +87,7 @@ func (o Options) leanKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]
 		if err := (source.Options{Keep: by.Keep, Drop: by.Drop}).CheckFields(obj); err != nil {
 			errs = append(errs, fmt.Errorf("option ByObject: %s: %w", gvk, err))
 		}
+		l.decides.Store(o.Budget != nil)
 		all[gvk] = l
 		bounded = bounded || l.hides()
 	}
@@ -100,6 +107,26 @@ func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
 		scope.Keep = []string{"metadata"} // which informers of metadata show
 	} else {
 		scope.WholeLabels = l.Whole
+	}
+}
+
+// transform returns the Transform of a namespace, which may be nil. It has to leave the labels
+// that Whole selects by, if they are still needed.
+func (l *lean) transform(f toolscache.TransformFunc) kingletcache.TransformFunc {
+	if f == nil || !l.hides() {
+		return kingletcache.TransformFunc(f)
+	}
+	selected := func(obj any) bool {
+		m, err := meta.Accessor(obj)
+		return err == nil && l.Whole.Matches(labels.Set(m.GetLabels()))
+	}
+	return func(obj any) (any, error) {
+		before := selected(obj)
+		out, err := f(obj)
+		if err == nil && l.decides.Load() && selected(out) != before {
+			err = errors.New("the Transform changes the labels by which ByObject.Whole selects the object, which a Budget and Hold need")
+		}
+		return out, err
 	}
 }
 
@@ -287,6 +314,7 @@ func hold(c cache.Cache, obj client.Object, names []client.ObjectKey, do func(*k
 	if err != nil {
 		return fmt.Errorf("hold objects of %s: %w", gvk, err)
 	}
+	l.decides.Store(true)
 	keys := make([]kinglet.Key, len(names))
 	for i, name := range names {
 		keys[i] = kinglet.Key{Namespace: name.Namespace, Name: name.Name}

@@ -143,7 +143,7 @@ func (c *Cache) newNamespaceSet(h *storage, before *namespaceSet) (*namespaceSet
 		scope := kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
 			ListerWatcher: lists.of(s.namespaced, ns, *config),
-			Transform:     kingletcache.TransformFunc(config.Transform),
+			Transform:     h.lean.transform(config.Transform),
 		}
 		if c.options.StripManagedFields {
 			scope.Drop = []string{source.DropManagedFields}

@@ -157,6 +157,45 @@ func TestHoldNeedsAKindThatHidesObjects(t *testing.T) {
 	})
 }
 
+func TestATransformMayTakeTheLabelsByWhichObjectsAreHeldWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget *kinglet.Budget
+		hold   bool
+	}{"": {}, "with a budget": {budget: kinglet.NewBudget(1 << 20)}, "with what is held": {hold: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.create(sized("a", "m", 1, map[string]string{"mine": "yes"}), sized("a", "other", 1, nil))
+				o := wholeOptions()
+				o.Budget, o.Set = c.budget, &kinglet.Set{}
+				strip := func(obj any) (any, error) {
+					obj.(metav1.Object).SetLabels(nil)
+					return obj, nil
+				}
+				got, end := w.run(o.NewCache, cache.Options{DefaultTransform: strip})
+				defer end()
+				if c.hold {
+					if err := ctrlruntime.Hold(got, &corev1.ConfigMap{}, keyed("a", "other")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				names, err := typedNames(t, got)
+				w.update(sized("a", "m", 2, map[string]string{"mine": "yes"}))
+				synctest.Wait()
+				again, errAgain := typedNames(t, got)
+				quarantined := o.Set.Observed()[0].(interface{ Quarantined() []kinglet.Quarantined }).Quarantined()
+				if name == "" {
+					if want := []string{"m"}; !slices.Equal(names, want) || !slices.Equal(again, want) || err != nil || errAgain != nil {
+						t.Errorf("lists have %v and %v, %v, %v", names, again, err, errAgain)
+					}
+				} else if len(quarantined) != 1 || !strings.Contains(quarantined[0].Err.Error(), "changes the labels by which ByObject.Whole selects") {
+					t.Errorf("quarantined: %v", quarantined)
+				}
+			})
+		})
+	}
+}
+
 // Writes of all sizes and labels, holds, reads, namespaces that come and go, Transforms that
 // change and a server that fails: once all is quiet, reads have what the server has, lists
 // have all of it or say that they have not, handlers have received a legal history, and
