@@ -40,9 +40,6 @@ type setup struct {
 	transform transform
 	// handlers are as many; 0 is one.
 	handlers int
-	// lists asks for LIST instead of a watch with initial events, which both engines ask
-	// for by default.
-	lists bool
 	// folding leaves kinglet's handlers as they are by default: versions that a handler
 	// is too slow for may fold. Otherwise it has to deliver each.
 	folding bool
@@ -207,9 +204,6 @@ func (s *setup) listWatch(cfg *rest.Config) (clientgo.ListerWatcher, runtime.Obj
 		of := c.Pods(s.namespace)
 		client, example, lw = c, &corev1.Pod{}, closures(of.List, of.Watch)
 	}
-	if s.lists {
-		client = listsOnly{}
-	}
 	return clientgo.ToListWatcherWithWatchListSemantics(lw, client), example, nil
 }
 
@@ -219,12 +213,6 @@ func closures[L runtime.Object](list func(context.Context, metav1.ListOptions) (
 		WatchFuncWithContext: watch,
 	}
 }
-
-// listsOnly makes client-go list, without asking for initial events.
-type listsOnly struct{}
-
-// IsWatchListSemanticsUnSupported is what client-go asks.
-func (listsOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
 // startDropIn is client-go's program with one import changed. Typed objects come through
 // a ListWatch of a client; unstructured ones through closures, as a dynamic informer has
@@ -334,8 +322,7 @@ func startTyped[T metav1.Object](
 			byNamespace: func(obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil },
 			secondIndex: func(obj T) ([]string, error) { return second(obj), nil },
 		},
-		OnError:          a.failed,
-		DisableWatchList: s.lists,
+		OnError: a.failed,
 	})
 	if err != nil {
 		return nil, err

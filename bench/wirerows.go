@@ -46,8 +46,6 @@ func wireRows(s size) []row {
 		add(name+" unique", three[:2], phases{setup: at, rounds: burstRounds}, pods.Options{Unique: true},
 			map[string]map[string]target{"heap": below(1, 0), "sync cpu": below(1, 0), "event cpu": below(1, 0)})
 	}
-	lists := setup{encoding: replay.Protobuf, lists: true}
-	add("protobuf LIST", three[:2], phases{setup: lists}, pods.Options{}, wireTargets[replay.Protobuf].base, once)
 	add("unstructured", three, phases{setup: setup{encoding: replay.JSON, untyped: true}, rounds: burstRounds}, middle,
 		map[string]map[string]target{"heap": below(6, 6), "sync peak": below(6, 6), "sync cpu": below(8, 8), "event cpu": below(12, 12)})
 	add("protobuf fourfold", three[:2], phases{setup: setup{encoding: replay.Protobuf}}, pods.Options{Pods: 4 * s.Pods}, nil, once)

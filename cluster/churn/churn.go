@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -50,11 +53,11 @@ func validateRate(rate float64) error {
 type Churn struct {
 	client kubernetes.Interface
 	opts   Options
-	turn   chan struct{} // holds one token: Runs take turns
 
 	mu      sync.Mutex
 	rate    float64       // guarded by mu
 	changed chan struct{} // guarded by mu: closed and replaced when rate changes
+	named   int           // guarded by mu: deployments that were given a name
 }
 
 // New returns a Churn that writes through client. It starts nothing.
@@ -62,13 +65,7 @@ func New(client kubernetes.Interface, opts Options) (*Churn, error) {
 	if err := validateRate(opts.Rate); err != nil {
 		return nil, err
 	}
-	return &Churn{
-		client:  client,
-		opts:    opts,
-		turn:    make(chan struct{}, 1),
-		rate:    opts.Rate,
-		changed: make(chan struct{}),
-	}, nil
+	return &Churn{client: client, opts: opts, rate: opts.Rate, changed: make(chan struct{})}, nil
 }
 
 // SetRate sets how many operations there are a second, from now on.
@@ -84,53 +81,23 @@ func (c *Churn) SetRate(rate float64) error {
 	return nil
 }
 
-// Run finds the deployments of an earlier run, creates those that are missing,
-// and then operates at the rate until ctx ends; then it returns nil. What it
-// made stays. It may be called again after it has returned.
+// Run creates the deployments that are missing, and then operates at the rate
+// until ctx ends; then it returns nil. What it made stays, and a later run goes
+// on with it.
 func (c *Churn) Run(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return nil
-	}
 	if c.opts.Deployments == 0 {
 		<-ctx.Done()
 		return nil
 	}
-	plan := newPlan(c.opts.Deployments, c.opts.Replicas)
-	c.insist(ctx, func(ctx context.Context) error { return c.find(ctx, plan) })
-	for ctx.Err() == nil {
-		op, missing := plan.missing()
-		if !missing {
-			break
+	for slot := range c.opts.Deployments {
+		for ctx.Err() == nil && !c.try(ctx, slot, c.fill) {
 		}
-		c.insist(ctx, func(ctx context.Context) error { return c.do(ctx, plan, op) })
 	}
 	for began := time.Now(); c.waitTurn(ctx, began); {
 		began = time.Now()
-		op, ok := plan.next()
-		if !ok {
-			continue
-		}
-		if err := c.do(ctx, plan, op); err != nil && ctx.Err() == nil {
-			c.opts.OnError(err)
-			pause(ctx, retryAfter)
-		}
+		c.try(ctx, rand.IntN(c.opts.Deployments), c.operate)
 	}
 	return nil
-}
-
-// insist calls fn until it succeeds or ctx ends.
-func (c *Churn) insist(ctx context.Context, fn func(context.Context) error) {
-	for ctx.Err() == nil {
-		err := fn(ctx)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		c.opts.OnError(err)
-		pause(ctx, retryAfter)
-	}
 }
 
 // waitTurn waits until an operation is due after the one that began at last,
@@ -140,117 +107,142 @@ func (c *Churn) waitTurn(ctx context.Context, last time.Time) bool {
 		c.mu.Lock()
 		rate, changed := c.rate, c.changed
 		c.mu.Unlock()
-		if c.waitFor(ctx, last, rate, changed) {
-			return true
+		var due <-chan time.Time // never, at rate 0
+		if rate > 0 {
+			// The longest duration that there is, for the slowest rates.
+			gap := time.Duration(min(float64(time.Second)/rate, math.MaxInt64/2))
+			due = time.After(gap - time.Since(last))
+		}
+		select {
+		case <-due:
+			return ctx.Err() == nil
+		case <-changed:
+		case <-ctx.Done():
 		}
 	}
 	return false
 }
 
-// waitFor is waitTurn at one rate. It returns false when the rate changes or
-// ctx ends.
-func (c *Churn) waitFor(ctx context.Context, last time.Time, rate float64, changed <-chan struct{}) bool {
-	var due <-chan time.Time // never, at rate 0
-	if rate > 0 {
-		// The longest duration that there is, for the slowest rates.
-		gap := time.Duration(min(float64(time.Second)/rate, math.MaxInt64/2))
-		timer := time.NewTimer(gap - time.Since(last))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-due:
-		return ctx.Err() == nil
-	case <-changed:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-func (c *Churn) namespaces() int { return (c.opts.Deployments + 9) / 10 }
-
-func (c *Churn) namespace(slot int) string { return namespaceName(slot % c.namespaces()) }
-
-// find makes the namespaces, and tells the plan what is in them.
-func (c *Churn) find(ctx context.Context, p *plan) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// try does one thing about the deployment of a slot, and returns whether it has
+// succeeded. A failure is reported, and followed by a pause.
+func (c *Churn) try(ctx context.Context, slot int, do func(context.Context, int) error) bool {
+	request, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	for n := range c.namespaces() {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name:   namespaceName(n),
-			Labels: map[string]string{managedBy: managedByUs},
-		}}
-		_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("churn: namespace %s: %w", namespace.Name, err)
+	err := do(request, slot)
+	if err != nil && ctx.Err() == nil {
+		c.opts.OnError(err)
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
 		}
-		list, err := c.client.AppsV1().Deployments(namespace.Name).List(ctx, metav1.ListOptions{LabelSelector: managedBy + "=" + managedByUs})
-		if err != nil {
-			return fmt.Errorf("churn: deployments of %s: %w", namespace.Name, err)
+	}
+	return err == nil
+}
+
+// fill creates the deployment of a slot unless there is one.
+func (c *Churn) fill(ctx context.Context, slot int) error {
+	d, err := c.find(ctx, slot)
+	if err != nil || d != nil {
+		return err
+	}
+	return c.create(ctx, slot)
+}
+
+// operate creates the deployment of a slot, or changes it. Rolling moves the most
+// objects, and deleting a deployment tells watchers the most at once.
+func (c *Churn) operate(ctx context.Context, slot int) error {
+	d, err := c.find(ctx, slot)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return c.create(ctx, slot)
+	}
+	deployments := c.client.AppsV1().Deployments(d.Namespace)
+	var what string
+	switch dice := rand.IntN(100); {
+	case dice < 40:
+		what = "roll"
+		_, err = deployments.Patch(ctx, d.Name, types.StrategicMergePatchType, rollPatch(d), metav1.PatchOptions{})
+	case dice < 70:
+		what = "scale"
+		_, err = deployments.Patch(ctx, d.Name, types.StrategicMergePatchType, c.scalePatch(d), metav1.PatchOptions{})
+	case dice < 90:
+		what = "delete a pod of"
+		err = c.deleteSomePod(ctx, d)
+	default:
+		what = "delete"
+		err = deployments.Delete(ctx, d.Name, metav1.DeleteOptions{})
+	}
+	if err == nil || apierrors.IsNotFound(err) { // somebody else deleted it
+		return nil
+	}
+	return fmt.Errorf("churn: %s deployment %s/%s: %w", what, d.Namespace, d.Name, err)
+}
+
+func (c *Churn) namespace(slot int) string {
+	return namespaceName(slot % ((c.opts.Deployments + 9) / 10))
+}
+
+// find returns the deployment of a slot, or nil if there is none.
+func (c *Churn) find(ctx context.Context, slot int) (*appsv1.Deployment, error) {
+	namespace := c.namespace(slot)
+	list, err := c.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.Set{managedBy: managedByUs, slotLabel: strconv.Itoa(slot)}.String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("churn: deployments of %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		if d := &list.Items[i]; d.DeletionTimestamp == nil {
+			return d, nil
 		}
-		for i := range list.Items {
-			if slot, s, ok := slotOf(&list.Items[i]); ok && c.namespace(slot) == namespace.Name {
-				p.found(slot, s)
-			}
-		}
+	}
+	return nil, nil
+}
+
+// create makes the deployment of a slot, under a name that it had not before, and
+// its namespace.
+func (c *Churn) create(ctx context.Context, slot int) error {
+	c.mu.Lock()
+	name := fmt.Sprintf("app-%d-%d", slot, c.named)
+	c.named++
+	c.mu.Unlock()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   c.namespace(slot),
+		Labels: map[string]string{managedBy: managedByUs},
+	}}
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("churn: namespace %s: %w", namespace.Name, err)
+	}
+	d := newDeployment(slot, c.opts.Replicas, name, namespace.Name)
+	if _, err := c.client.AppsV1().Deployments(d.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("churn: create deployment %s/%s: %w", d.Namespace, d.Name, err)
 	}
 	return nil
 }
 
-// do carries out op and tells the plan how it went.
-func (c *Churn) do(ctx context.Context, p *plan, op operation) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	err := c.apply(ctx, op)
-	switch {
-	case err == nil, op.kind == create && apierrors.IsAlreadyExists(err):
-		p.done(op)
-		return nil
-	case op.kind != create && apierrors.IsNotFound(err):
-		p.lost(op) // somebody else deleted it; the slot is filled again
-		return nil
-	}
-	return fmt.Errorf("churn: %s deployment %s/%s: %w", op.kind, c.namespace(op.slot), op.name, err)
-}
-
-func (c *Churn) apply(ctx context.Context, op operation) error {
-	namespace := c.namespace(op.slot)
-	deployments := c.client.AppsV1().Deployments(namespace)
-	var err error
-	switch op.kind {
-	case create:
-		_, err = deployments.Create(ctx, newDeployment(op, namespace), metav1.CreateOptions{})
-	case roll:
-		_, err = deployments.Patch(ctx, op.name, types.StrategicMergePatchType, rollPatch(op), metav1.PatchOptions{})
-	case scale:
-		_, err = deployments.Patch(ctx, op.name, types.StrategicMergePatchType, scalePatch(op), metav1.PatchOptions{})
-	case deletePod:
-		err = c.deleteSomePod(ctx, namespace, op.name)
-	case deleteDeployment:
-		err = deployments.Delete(ctx, op.name, metav1.DeleteOptions{})
-	}
-	return err
-}
-
 // deleteSomePod deletes one pod of a deployment, if it has one.
-func (c *Churn) deleteSomePod(ctx context.Context, namespace, deployment string) error {
-	pods := c.client.CoreV1().Pods(namespace)
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels.Set{nameLabel: deployment}.String()})
+func (c *Churn) deleteSomePod(ctx context.Context, d *appsv1.Deployment) error {
+	pods := c.client.CoreV1().Pods(d.Namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels.Set{nameLabel: d.Name}.String()})
 	if err != nil || len(list.Items) == 0 {
 		return err
 	}
-	err = pods.Delete(ctx, list.Items[rand.IntN(len(list.Items))].Name, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil // gone already, by another hand
+	return pods.Delete(ctx, list.Items[rand.IntN(len(list.Items))].Name, metav1.DeleteOptions{})
+}
+
+// scalePatch asks for a number of replicas within half and one and a half of the
+// average that is not the present one.
+func (c *Churn) scalePatch(d *appsv1.Deployment) []byte {
+	low, high := (c.opts.Replicas+1)/2, c.opts.Replicas+c.opts.Replicas/2
+	if low == high { // one replica on average: one or two
+		high++
 	}
-	return err
+	n := low + rand.IntN(high-low) // of all but the highest
+	if n == int(ptr.Deref(d.Spec.Replicas, 1)) {
+		n = high
+	}
+	return fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)
 }

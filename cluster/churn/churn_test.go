@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -101,6 +102,27 @@ func TestTheRateIsKeptAndCanBeChanged(t *testing.T) {
 			elapse(100 * time.Second)
 			if n := changes(client) - before; n < step.want-1 || n > step.want+1 {
 				t.Errorf("at rate %v, %d changes in 100 s", step.rate, n)
+			}
+		}
+		done := map[string]bool{}
+		for _, action := range client.Actions() {
+			done[action.GetVerb()+" "+action.GetResource().Resource] = true
+			if patch, ok := action.(clienttesting.PatchAction); ok {
+				done["roll"] = done["roll"] || strings.Contains(string(patch.GetPatch()), revisionLabel)
+			}
+		}
+		for _, want := range []string{"create deployments", "patch deployments", "roll", "delete deployments", "list pods"} {
+			if !done[want] {
+				t.Errorf("in 310 operations it never came to %q", want)
+			}
+		}
+		for _, d := range deployments(t, ctx, client) {
+			if n := *d.Spec.Replicas; n < 2 || n > 4 {
+				t.Errorf("%s was scaled from 3 to %d", d.Name, n)
+			}
+			revision := d.Spec.Template.Labels[revisionLabel]
+			if image := d.Spec.Template.Spec.Containers[0].Image; image != "registry.example/"+d.Name+":v"+revision {
+				t.Errorf("%s has revision %s and image %s", d.Name, revision, image)
 			}
 		}
 		for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {

@@ -24,24 +24,24 @@ const (
 
 func namespaceName(n int) string { return fmt.Sprintf("team-%d", n) }
 
-// newDeployment returns the deployment that op creates: a program with its
-// sidecar, as pods in the wild have one.
-func newDeployment(op operation, namespace string) *appsv1.Deployment {
-	labels := map[string]string{nameLabel: op.name, managedBy: managedByUs}
+// newDeployment returns the deployment of a slot: a program with its sidecar, as
+// pods in the wild have one.
+func newDeployment(slot, replicas int, name, namespace string) *appsv1.Deployment {
+	labels := map[string]string{nameLabel: name, managedBy: managedByUs}
 	podLabels := map[string]string{
-		nameLabel:     op.name,
+		nameLabel:     name,
 		managedBy:     managedByUs,
-		revisionLabel: strconv.Itoa(op.revision),
-		"tier":        [...]string{"frontend", "backend", "batch"}[op.slot%3],
+		revisionLabel: "1",
+		"tier":        [...]string{"frontend", "backend", "batch"}[slot%3],
 	}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      op.name,
+			Name:      name,
 			Namespace: namespace,
-			Labels:    map[string]string{nameLabel: op.name, managedBy: managedByUs, slotLabel: strconv.Itoa(op.slot)},
+			Labels:    map[string]string{nameLabel: name, managedBy: managedByUs, slotLabel: strconv.Itoa(slot)},
 		},
 		Spec: appsv1.DeploymentSpec{
-			Replicas:             ptr.To(int32(op.replicas)),
+			Replicas:             ptr.To(int32(replicas)),
 			RevisionHistoryLimit: ptr.To[int32](2),
 			Selector:             &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: appsv1.DeploymentStrategy{
@@ -58,10 +58,10 @@ func newDeployment(op operation, namespace string) *appsv1.Deployment {
 					Containers: []corev1.Container{
 						{
 							Name:  "app",
-							Image: "registry.example/" + op.name + ":v" + strconv.Itoa(op.revision),
+							Image: "registry.example/" + name + ":v1",
 							Args:  []string{"--listen=:8080", "--metrics=:9090", "--log=json"},
 							Env: []corev1.EnvVar{
-								{Name: "APP_NAME", Value: op.name},
+								{Name: "APP_NAME", Value: name},
 								{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}},
 							},
 							Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9090}},
@@ -86,26 +86,10 @@ func newDeployment(op operation, namespace string) *appsv1.Deployment {
 	}
 }
 
-// rollPatch gives the pod template a new revision, and so a new image.
-func rollPatch(op operation) []byte {
+// rollPatch gives the pod template its next revision, and so a new image.
+func rollPatch(d *appsv1.Deployment) []byte {
+	revision, _ := strconv.Atoi(d.Spec.Template.Labels[revisionLabel])
 	return fmt.Appendf(nil,
 		`{"spec":{"template":{"metadata":{"labels":{%q:"%d"}},"spec":{"containers":[{"name":"app","image":"registry.example/%s:v%d"}]}}}}`,
-		revisionLabel, op.revision, op.name, op.revision)
-}
-
-func scalePatch(op operation) []byte {
-	return fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, op.replicas)
-}
-
-// slotOf reads back what newDeployment and the patches wrote.
-func slotOf(d *appsv1.Deployment) (int, slot, bool) {
-	i, err := strconv.Atoi(d.Labels[slotLabel])
-	if err != nil || i < 0 || d.DeletionTimestamp != nil {
-		return 0, slot{}, false
-	}
-	revision, err := strconv.Atoi(d.Spec.Template.Labels[revisionLabel])
-	if err != nil {
-		return 0, slot{}, false
-	}
-	return i, slot{name: d.Name, replicas: int(ptr.Deref(d.Spec.Replicas, 1)), revision: revision}, true
+		revisionLabel, revision+1, d.Name, revision+1)
 }

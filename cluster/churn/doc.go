@@ -3,7 +3,5 @@
 // deployments, and makes new ones in their place. It gives watchers something
 // to watch.
 //
-// What to do next is decided by a plan that knows no clock and no cluster
-// (plan.go); [Churn] carries it out at its pace. A plan learns what has happened only
-// when it has: an operation that fails is not assumed.
+// It remembers nothing of what it made: each operation looks first.
 package churn

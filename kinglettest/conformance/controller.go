@@ -17,30 +17,11 @@ func controllerRow() row {
 	return row{
 		ID:    "controller",
 		Needs: []string{"NewInformer*", "NewIndexerInformer", "NewTransforming*", "NewStore"},
-		Tests: append(bothWays("an informer of the controller keeps its store and tells its handler", oneHandlerInformer),
-			test{Sentence: "every way to make such an informer makes the same, with indexes and a transform", Run: oneHandlerInformers},
-			test{Sentence: "such an informer resyncs", Run: oneHandlerResyncs},
-		),
+		Tests: []test{
+			{Sentence: "every way to make such an informer makes the same, with indexes and a transform", Run: oneHandlerInformers},
+			{Sentence: "such an informer resyncs", Run: oneHandlerResyncs},
+		},
 	}
-}
-
-func oneHandlerInformer(t *testing.T, im Implementation, o *origin) {
-	o.put(pod("ns", "a"))
-	r := &recorder{}
-	store, c := im.NewInformer(o, &corev1.Pod{}, 0, r)
-	equal(t, "synced before Run", c.HasSynced(), false)
-	stop := running(t, c.RunWithContext)
-	r.told(t, "add ns/a@101 initial")
-	equal(t, "synced", c.HasSynced() && isDone(c.HasSyncedChecker()), true)
-	o.put(pod("ns", "b"))
-	o.put(pod("ns", "a"))
-	o.remove("ns", "b")
-	synctest.Wait()
-	r.told(t, "add ns/b@102", "update ns/a@101 to ns/a@103", "delete ns/b@104")
-	same(t, "objects", names(store.List()), "ns/a@103")
-	equal(t, "version", c.LastSyncResourceVersion(), "104")
-	stop()
-	equal(t, "open watches", o.open(), 0)
 }
 
 // oneHandlerInformers has informers of every constructor. What they transform is on a node

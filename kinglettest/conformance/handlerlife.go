@@ -131,7 +131,7 @@ func handlerTwice(t *testing.T, im Implementation) {
 
 func handlerFuncs(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))
-	informer := podInformer(im, o)
+	informer := im.NewSharedInformer(o, &corev1.Pod{}, 0)
 	var log logbook
 	reg := value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{}))(t)
 	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{AddFunc: func(obj any) { log.write("add " + describe(obj)) }}))(t)

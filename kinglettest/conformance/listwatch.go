@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +22,6 @@ func listWatchRow() row {
 		},
 		Tests: []test{
 			{Sentence: "a ListWatch calls its functions, those with a context first", Run: listWatchFuncs},
-			{Sentence: "a ListWatch hands on errors", Run: listWatchErrors},
 			{Sentence: "any lister-watcher can be made one with contexts", Run: listWatchToContext},
 			{Sentence: "a ListWatch knows whether its client knows watch-list", Run: listWatchSemantics},
 			{Sentence: "an informer gives its context to the source", Run: listWatchContext},
@@ -68,19 +66,6 @@ func listWatchFuncs(t *testing.T, im Implementation) {
 		DisableChunking: true,
 	}))
 	log.told(t, "list 1", "watch 2", "list with context 3", "watch with context 4")
-}
-
-func listWatchErrors(t *testing.T, im Implementation) {
-	lw := im.NewListWatch(ListWatch{
-		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, errBad },
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, errBad },
-	})
-	if _, err := lw.List(metav1.ListOptions{}); !errors.Is(err, errBad) {
-		t.Errorf("List: %v", err)
-	}
-	if _, err := lw.Watch(metav1.ListOptions{}); !errors.Is(err, errBad) {
-		t.Errorf("Watch: %v", err)
-	}
 }
 
 // plain hides the methods that take a context.

@@ -17,7 +17,6 @@ import (
 func resyncTests() []test {
 	const s, min, off = time.Second, time.Minute, time.Duration(0)
 	tests := []test{
-		{Sentence: "a resync tells of every object, after each period", Run: resyncPeriodic},
 		{Sentence: "options name the period", Run: resyncOptions},
 	}
 	for _, c := range []struct {
@@ -69,22 +68,6 @@ func resyncTests() []test {
 		}})
 	}
 	return tests
-}
-
-func resyncPeriodic(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"), pod("ns", "b"))
-	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 30*time.Second, kc.Indexers{})
-	r, _ := handle(t, informer)
-	running(t, informer.RunWithContext)
-	r.take()
-	o.asked()
-	for range 3 {
-		testbubble.Elapse(29 * time.Second)
-		r.told(t)
-		testbubble.Elapse(time.Second)
-		r.toldInAnyOrder(t, "update ns/a@101 to ns/a@101", "update ns/b@102 to ns/b@102")
-	}
-	equal(t, "requests", len(o.asked()), 0)
 }
 
 func resyncOptions(t *testing.T, im Implementation) {

@@ -136,6 +136,9 @@ func TestABudgetCountsWhatTheStoresHold(t *testing.T) {
 					if b.Short != short {
 						failed("%d objects are short, and the status says %d", short, b.Short)
 					}
+					for _, wrong := range d.told.Wrong() {
+						failed("%s", wrong)
+					}
 				}
 				if used != whole+kept {
 					failed("%d are used: %d by whole objects, %d by what was read", used, whole, kept)
@@ -249,23 +252,6 @@ func TestWhatIsShortIsMetadata(t *testing.T) {
 		}
 		if bytes > 100_000 {
 			t.Errorf("%d bytes are whole", bytes)
-		}
-	})
-}
-
-func TestAReadThatHangsDelaysNoOtherKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "a", "b")
-		d.only = "a"
-		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Hour})
-		d.run()
-		d.Hold(mapKey("a"))
-		time.Sleep(time.Second)
-		d.Hold(mapKey("b"))
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if obj, _ := d.Store().Get(mapKey("b")); source.IsPartial(obj) {
-			t.Error("another key is not whole after a second")
 		}
 	})
 }

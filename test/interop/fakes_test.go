@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,16 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	metadatafake "k8s.io/client-go/metadata/fake"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -42,10 +36,9 @@ import (
 
 // implementation is what is tested of a package cache.
 type implementation struct {
-	name             string
-	newInformer      func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
-	listerWatcher    func(lw kc.ListWatch, client any) kc.ListerWatcher
-	newGenericLister func(kc.Indexer, schema.GroupResource) kc.GenericLister
+	name          string
+	newInformer   func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
+	listerWatcher func(lw kc.ListWatch, client any) kc.ListerWatcher
 }
 
 // overBoth runs test over client-go's package and over kinglet's, in a bubble
@@ -54,13 +47,13 @@ func overBoth(t *testing.T, test func(*testing.T, implementation)) {
 	for _, im := range []implementation{
 		{"client-go", kc.NewSharedIndexInformer, func(lw kc.ListWatch, client any) kc.ListerWatcher {
 			return kc.ToListWatcherWithWatchListSemantics(&lw, client)
-		}, kc.NewGenericLister},
+		}},
 		{"kinglet", cache.NewSharedIndexInformer, func(lw kc.ListWatch, client any) kc.ListerWatcher {
 			return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 				ListFunc: lw.ListFunc, WatchFunc: lw.WatchFunc,
 				ListWithContextFunc: lw.ListWithContextFunc, WatchFuncWithContext: lw.WatchFuncWithContext,
 			}, client)
-		}, cache.NewGenericLister},
+		}},
 	} {
 		t.Run(im.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, im) })
@@ -152,13 +145,6 @@ func podIn(namespace, name, node string, labels map[string]string) *corev1.Pod {
 	}
 }
 
-func fakePod(name string) *corev1.Pod {
-	return &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-	}
-}
-
 // allPods is what the generated informer of pods lists and watches.
 func allPods(im implementation, client kubernetes.Interface) kc.ListerWatcher {
 	pods := client.CoreV1().Pods(metav1.NamespaceAll)
@@ -215,55 +201,6 @@ func TestAnInformerFactoryTakesAnInformerThroughInformerForAndGeneratedListersRe
 	})
 }
 
-func TestAnInformerFactoryStartsWaitsForAndShutsDownItsInformers(t *testing.T) {
-	overBoth(t, func(t *testing.T, im implementation) {
-		factory, informer := factoryOf(im, fake.NewClientset(podIn("ns", "a", "", nil)))
-		c := &calls{}
-		must(informer.AddEventHandler(c))
-		stop := make(chan struct{})
-		factory.Start(stop)
-		synced := factory.WaitForCacheSync(t.Context().Done())
-		if len(synced) != 1 {
-			t.Errorf("synced: %v", synced)
-		}
-		for kind, ok := range synced {
-			if !ok || !strings.HasSuffix(kind.String(), "Pod") {
-				t.Errorf("%v has synced: %v", kind, ok)
-			}
-		}
-		must(0, factory.WaitForCacheSyncWithContext(t.Context()).AsError())
-		synctest.Wait()
-		c.were(t, "add ns/a initial")
-		close(stop)
-		factory.Shutdown()
-		if !informer.IsStopped() {
-			t.Error("not stopped")
-		}
-	})
-}
-
-func TestGeneratedInformersAndListersOfOneNamespaceReadAnInformer(t *testing.T) {
-	overBoth(t, func(t *testing.T, im implementation) {
-		client := fake.NewClientset(podIn("ns", "a", "", nil), podIn("other", "b", "", nil))
-		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("ns"))
-		factory.InformerFor(&corev1.Pod{}, func(c kubernetes.Interface, resync time.Duration) kc.SharedIndexInformer {
-			// The fields without a context, which older generated code has.
-			lw := im.listerWatcher(kc.ListWatch{
-				ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
-					return c.CoreV1().Pods("ns").List(context.Background(), o)
-				},
-				WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
-					return c.CoreV1().Pods("ns").Watch(context.Background(), o)
-				},
-			}, c)
-			return im.newInformer(lw, &corev1.Pod{}, resync, byNamespace())
-		})
-		lister := factory.Core().V1().Pods().Lister()
-		start(t, factory)
-		found(t, "pods", must(lister.List(labels.Everything())), "ns/a")
-	})
-}
-
 func TestTheFakeClientsetWhichKnowsNoWatchListIsFollowed(t *testing.T) {
 	overBoth(t, func(t *testing.T, im implementation) {
 		client := fake.NewClientset(podIn("ns", "a", "", nil))
@@ -293,63 +230,9 @@ func TestTheFakeClientsetWhichKnowsNoWatchListIsFollowed(t *testing.T) {
 	})
 }
 
-func TestUnstructuredObjectsOfAFakeDynamicClientAreFollowed(t *testing.T) {
-	sized := func(name, size string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "example.com/v1", "kind": "Widget",
-			"metadata": map[string]any{"namespace": "ns", "name": name}, "spec": map[string]any{"size": size},
-		}}
-	}
-	overBoth(t, func(t *testing.T, im implementation) {
-		client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-			map[schema.GroupVersionResource]string{widgetGVR: "WidgetList"}, sized("a", "small"))
-		widgets := client.Resource(widgetGVR)
-		lw := im.listerWatcher(kc.ListWatch{
-			ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return widgets.List(ctx, o) },
-			WatchFuncWithContext: widgets.Watch,
-		}, client)
-		indexers := byNamespace()
-		indexers["size"] = func(obj any) ([]string, error) {
-			size, _, err := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "spec", "size")
-			return []string{size}, err
-		}
-		informer := im.newInformer(lw, &unstructured.Unstructured{}, 0, indexers)
-		c, _ := run(t, informer)
-		c.were(t, "add ns/a initial")
-		must(widgets.Namespace("ns").Create(t.Context(), sized("b", "large"), metav1.CreateOptions{}))
-		must(widgets.Namespace("ns").Update(t.Context(), sized("a", "large"), metav1.UpdateOptions{}))
-		synctest.Wait()
-		c.were(t, "add ns/b", "update ns/a to ns/a")
-		found(t, "large ones", must(informer.GetIndexer().ByIndex("size", "large")), "ns/a", "ns/b")
-		lister := im.newGenericLister(informer.GetIndexer(), widgetGVR.GroupResource())
-		found(t, "one of a generic lister", []any{must(lister.ByNamespace("ns").Get("b"))}, "ns/b")
-	})
-}
-
-func TestMetadataOfAFakeMetadataClientIsFollowed(t *testing.T) {
-	overBoth(t, func(t *testing.T, im implementation) {
-		known := metadatafake.NewTestScheme()
-		must(0, metav1.AddMetaToScheme(known))
-		a := fakePod("a")
-		client := metadatafake.NewSimpleMetadataClient(known, &metav1.PartialObjectMetadata{TypeMeta: a.TypeMeta, ObjectMeta: a.ObjectMeta})
-		pods := client.Resource(podGVR)
-		lw := im.listerWatcher(kc.ListWatch{
-			ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
-			WatchFuncWithContext: pods.Watch,
-		}, client)
-		informer := im.newInformer(lw, &metav1.PartialObjectMetadata{}, 0, byNamespace())
-		c, _ := run(t, informer)
-		c.were(t, "add ns/a initial")
-		must(0, pods.Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}))
-		synctest.Wait()
-		c.were(t, "delete ns/a")
-		found(t, "objects", informer.GetStore().List())
-	})
-}
-
 // A fake has no transport, so that nothing of it can be read from the wire.
 func TestTheStatusOfAnInformerOverAFakeSaysThatItsClientReads(t *testing.T) {
-	client := fake.NewClientset(fakePod("a"))
+	client := fake.NewClientset(podIn("ns", "a", "", nil))
 	pods := client.CoreV1().Pods("ns")
 	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },

@@ -560,66 +560,6 @@ func TestHeldObjectsAreWholeBeyondTheBudgetAndOthersMakeRoom(t *testing.T) {
 	})
 }
 
-// Writes of all sizes, holds and releases, over two informers that share a budget: once all
-// is quiet, they keep to it, and nothing is metadata that would fit.
-func TestInformersKeepToTheirBudget(t *testing.T) {
-	for seed := range uint64(testkit.Trials(40)) {
-		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 28))
-			const limit = 20_000
-			opts := kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(limit), Bytes: 1 << 30}
-			both := []*demand[*corev1.ConfigMap]{newDemand(t, fromConfig[*corev1.ConfigMap], opts), newDemand(t, fromConfig[*corev1.ConfigMap], opts)}
-			for _, d := range both {
-				d.run()
-			}
-			for range 150 {
-				d, name := both[r.IntN(2)], fmt.Sprint("m", r.IntN(12))
-				switch r.IntN(6) {
-				case 0, 1:
-					_, _ = d.storage.Create(large(name, r.IntN(6_000)))
-				case 2:
-					_, _ = d.storage.Update(large(name, r.IntN(6_000)))
-				case 3:
-					_, _ = d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name}, nil)
-				case 4:
-					_, _ = d.Get(t.Context(), mapKey(name))
-				default:
-					synctest.Wait()
-				}
-			}
-			synctest.Wait()
-			used, room := int64(0), int64(limit)
-			for _, d := range both {
-				room -= d.Status().Budget.Whole
-			}
-			for _, d := range both {
-				state, _ := d.storage.List(corev1.Resource("configmaps"))
-				for _, obj := range state {
-					// Metadata takes some hundred bytes.
-					cm := obj.(*corev1.ConfigMap)
-					if held, _ := d.Store().Get(mapKey(cm.Name)); source.IsPartial(held) && int64(len(cm.Data["data"])+400) < room {
-						t.Errorf("%s has %d bytes, there is room for %d, and it is metadata", cm.Name, len(cm.Data["data"]), room)
-					}
-				}
-				b, kept := d.Status().Budget, d.OnDemandStats().Bytes
-				used += b.Whole + kept
-				if n := d.Store().Len() - len(d.wholeOnes()); b.Short != n || b.Used > limit {
-					t.Errorf("%d objects are metadata; %+v", n, b)
-				}
-				if wrong := d.told.Wrong(); len(wrong) > 0 {
-					t.Error(wrong)
-				}
-			}
-			if b := both[0].Status().Budget; b.Used != used {
-				t.Errorf("%d bytes are used, and those that are held take %d", b.Used, used)
-			}
-			if t.Failed() {
-				t.Fatal("seed", seed)
-			}
-		})
-	}
-}
-
 // none are options without any of their own.
 var none kinglet.OnDemandOptions[*corev1.ConfigMap]
 

@@ -10,15 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
-// The queue is given to the controller as it is, and its metrics are in
-// controller-runtime's registry without a word: that has set client-go's provider.
+// The queue is given to the controller as it is.
 func TestAControllerOfControllerRuntimeRunsOnOurQueue(t *testing.T) {
 	// Names of controllers and series of metrics are the process's: a second run has
 	// a name of its own.
@@ -66,32 +64,4 @@ func TestAControllerOfControllerRuntimeRunsOnOurQueue(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for metric, want := range map[string]float64{"workqueue_adds_total": 4, "workqueue_retries_total": 2} {
-		if got := counterOf(t, metric, name); got != want {
-			t.Errorf("%s: %v, want %v", metric, got, want)
-		}
-	}
-}
-
-// counterOf returns what controller-runtime's registry has of a queue.
-func counterOf(t *testing.T, metric, queue string) float64 {
-	t.Helper()
-	families, err := metrics.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() != metric {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetName() == "name" && l.GetValue() == queue {
-					return m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	t.Errorf("%s has no series of %s", metric, queue)
-	return 0
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"maps"
-	"regexp"
 	"testing"
 )
 
@@ -23,20 +22,5 @@ func TestARaceThatIsLostIsRunAgainAndNothingElseIs(t *testing.T) {
 		if outcomes[named("TestA")].passed == skipped || outcomes[named("TestA/one")].passed == skipped || outcomes[named("TestC")].passed {
 			t.Errorf("skipped %v: %v", skipped, outcomes)
 		}
-	}
-}
-
-func TestSpecsAreFoundByTheirWholeText(t *testing.T) {
-	focus := regexp.MustCompile(focusOn([]testName{{test: "reads (a)", spec: true}, {test: "TestA"}}))
-	for text, want := range map[string]bool{"Suite reads (a)": true, "Suite reads (a) twice": false, "Suite TestA": false} {
-		if focus.MatchString(text) != want {
-			t.Errorf("%q runs: %v", text, !want)
-		}
-	}
-}
-
-func TestNoSpecRunsAgainWhereNoneWasLost(t *testing.T) {
-	if regexp.MustCompile(focusOn([]testName{{test: "TestA"}})).MatchString("reads a") {
-		t.Error("it runs")
 	}
 }

@@ -68,14 +68,6 @@ var _ = os.Exit
 	}
 }
 
-func TestASuiteThatDoesNotCompileSaysWhy(t *testing.T) {
-	r := inModule(t, "import \"testing\"\nfunc TestA(t *testing.T) { lost() }\n")
-	_, err := r.run(t.Context(), "p", names("TestA"))
-	if err == nil || !strings.Contains(err.Error(), "undefined: lost") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // onWrite is a writer that calls a function.
 type onWrite func()
 

@@ -24,36 +24,3 @@ func TestASuiteThatWouldRunOverClientGoIsRefused(t *testing.T) {
 		}
 	}
 }
-
-func TestOneImportIsSwapped(t *testing.T) {
-	tr := &tree{}
-	for before, after := range map[string]string{
-		"import \"k8s.io/client-go/tools/cache\"":                                              "import \"" + kingletCache + "\"",
-		"import c \"k8s.io/client-go/tools/cache\" // k8s.io/client-go/tools/cache":            "import c \"" + kingletCache + "\" // k8s.io/client-go/tools/cache",
-		"import \"k8s.io/client-go/util/workqueue\"":                                           "import \"" + kingletQueue + "\"",
-		"import \"k8s.io/client-go/tools/cache/synctrack\"":                                    "import \"k8s.io/client-go/tools/cache/synctrack\"",
-		"import a \"k8s.io/client-go/tools/cache\"\nimport b \"k8s.io/client-go/tools/cache\"": "import a \"" + kingletCache + "\"\nimport b \"" + kingletCache + "\"",
-	} {
-		text, err := tr.swapImports("a.go", "", []byte("package p\n"+before+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := "package p\n" + after + "\n"; string(text) != want {
-			t.Errorf("got %q, want %q", text, want)
-		}
-	}
-}
-
-func TestWhatADropInNeedsKeepsItsImport(t *testing.T) {
-	tr := &tree{needs: map[string]map[string]bool{clientGoQueue: {"a": true}}}
-	const before = "package p\nimport \"" + clientGoQueue + "\"\nimport \"" + clientGoCache + "\"\n"
-	for pkg, queue := range map[string]string{"a": clientGoQueue, "b": kingletQueue} {
-		text, err := tr.swapImports("a.go", pkg, []byte(before))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := "package p\nimport \"" + queue + "\"\nimport \"" + kingletCache + "\"\n"; string(text) != want {
-			t.Errorf("package %s: got %q, want %q", pkg, text, want)
-		}
-	}
-}

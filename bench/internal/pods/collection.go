@@ -64,9 +64,6 @@ func New(opts Options) *Collection {
 // Len returns the number of pods.
 func (c *Collection) Len() int { return c.opts.Pods }
 
-// Options returns the options with their defaults.
-func (c *Collection) Options() Options { return c.opts }
-
 // Event says which pod event number e changes, and to which round. Events are
 // numbered from 0; each round has Len of them.
 func (c *Collection) Event(e int) (i, round int) {

@@ -299,40 +299,6 @@ func TestAWaitForAWriteIsBoundedAndItsErrorNamesKindAndVersion(t *testing.T) {
 	})
 }
 
-func TestDeleteAllOfIsAwaitedByReadsOfWhatItDeleted(t *testing.T) {
-	for _, form := range allForms {
-		t.Run(form, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				held := configMap("ns", "held", map[string]string{"x": "1"})
-				held.Finalizers = []string{"example.com/f"}
-				w.create(configMap("ns", "a", map[string]string{"x": "1"}), configMap("ns", "b", map[string]string{"x": "2"}),
-					configMap("other", "a", map[string]string{"x": "1"}), held)
-				r, end := w.withClient(ctrlruntime.Options{}, cache.Options{}, form)
-				defer end()
-				ctx := context.Background()
-				if err := r.DeleteAllOf(ctx, object("typed", "", ""), client.InNamespace("ns"), client.MatchingLabels{"x": "1"}); err != nil {
-					t.Fatal(err)
-				}
-				if x, waited := r.reads(form, "other", "a"); x != "1" || waited != 0 {
-					t.Errorf("another namespace: %q after %v", x, waited)
-				}
-				r.behindBy(2 * time.Second)
-				if x, waited := r.reads(form, "ns", "a"); x != "absent" || waited != 2*time.Second {
-					t.Errorf("what was deleted: %q after %v", x, waited)
-				}
-				marked := object(form, "", "")
-				if err := r.Get(ctx, keyed("ns", "held"), marked); err != nil || marked.GetDeletionTimestamp() == nil {
-					t.Errorf("what has a finalizer is not marked: %v", err)
-				}
-				if x, waited := r.reads(form, "ns", "b"); x != "2" || waited != 0 {
-					t.Errorf("what was left: %q after %v", x, waited)
-				}
-			})
-		})
-	}
-}
-
 func TestWritesOutsideOfTheCacheAreNotShownAndStallNoRead(t *testing.T) {
 	mine := cache.Config{LabelSelector: labels.SelectorFromSet(labels.Set{"mine": "yes"})}
 	for name, opts := range map[string]cache.Options{

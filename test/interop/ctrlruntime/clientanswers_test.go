@@ -311,20 +311,23 @@ func TestAReadAfterAWriteInAnotherVersionWaitsForIt(t *testing.T) {
 	})
 }
 
-// Other writes in the cluster take the version of its lists beyond what the watch of
-// the kind reaches before the next bookmark.
-func TestDeleteAllOfOfWhichTheAnswerListsNothingIsInReads(t *testing.T) {
+// The server answers with what it deleted, or with nothing of it. In between, other writes
+// in the cluster take the version of its lists beyond what the watch of the kind reaches
+// before the next bookmark.
+func TestDeleteAllOfIsAwaitedByReadsOfWhatItDeleted(t *testing.T) {
 	for name, opts := range map[string]cache.Options{"all": {}, "namespaces": {DefaultNamespaces: spaces("ns", "other")}} {
 		for _, form := range allForms {
-			t.Run(name+", "+form, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { deleteSilently(t, opts, form) })
-			})
+			for answer, silent := range map[string]bool{"listed": false, "silent": true} {
+				t.Run(name+", "+form+", "+answer, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { deleteAllOf(t, opts, form, silent) })
+				})
+			}
 		}
 	}
 }
 
-func deleteSilently(t *testing.T, opts cache.Options, form string) {
-	r, end := withSubresources(t, opts, true, object(form, "", ""))
+func deleteAllOf(t *testing.T, opts cache.Options, form string, silent bool) {
+	r, end := withSubresources(t, opts, silent, object(form, "", ""))
 	defer end()
 	r.server.Release()
 	held := configMap("ns", "held", map[string]string{"x": "1"})
@@ -342,7 +345,7 @@ func deleteSilently(t *testing.T, opts cache.Options, form string) {
 		t.Errorf("another namespace: %q after %v", x, waited)
 	}
 	r.behindBy(2 * time.Second)
-	if x, waited := r.reads(form, "ns", "a"); x != "absent" || waited > 2*time.Second {
+	if x, waited := r.reads(form, "ns", "a"); x != "absent" || waited > 2*time.Second || waited == 0 {
 		t.Errorf("what was deleted: %q after %v", x, waited)
 	}
 	marked := object(form, "", "")
