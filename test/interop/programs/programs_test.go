@@ -43,6 +43,7 @@ func TestProgramsWithOneImportChangedWorkOnARealControlPlane(t *testing.T) {
 		{"dynamic and metadata informers of a definition that comes, changes and goes", testDefinition},
 		{"a controller in the manner of sample-controller", testController},
 		{"a controller-runtime manager", testManager},
+		{"a client of controller-runtime's that reads its own writes", testOwnWrites},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			began := time.Now()
