@@ -60,7 +60,8 @@ type Options struct {
 	// all informers that share the Budget; then objects that Whole selects come as metadata,
 	// those first that come last. For these, Get asks the server, lists that may select them
 	// fail with a *PartialError, handlers receive them as metadata (source.IsPartial), and
-	// the Status has a Problem. They become whole when there is room again. nil is no bound.
+	// the Status has a Problem. They become whole when there is room again. With a Budget,
+	// lists ask for whole objects, as watches do. nil is no bound.
 	Budget *kinglet.Budget
 	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
 	// cache.TransformStripManagedFields does, but without decoding them, and without
