@@ -132,6 +132,13 @@ func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 	if _, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", RenewDeadline: time.Hour}); err == nil {
 		t.Error("a deadline longer than the lease is taken")
 	}
+	// The Lease holds seconds in an int32.
+	for _, d := range []time.Duration{900 * time.Millisecond, 15900 * time.Millisecond, -time.Second, 1 << 32 * time.Second} {
+		_, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", Duration: d, RenewDeadline: 600 * time.Millisecond, RetryPeriod: 100 * time.Millisecond})
+		if err == nil || !strings.Contains(err.Error(), "Duration") {
+			t.Errorf("a Duration of %v: %v", d, err)
+		}
+	}
 }
 
 // TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded has two controllers with one Elector,
