@@ -247,7 +247,11 @@ func (t *term) free() {
 			})
 		}
 		if apierrors.IsConflict(err) {
-			continue
+			select {
+			case <-time.After(o.RetryPeriod):
+				continue
+			case <-ctx.Done():
+			}
 		}
 		if err != nil {
 			slog.Default().Warn("lease was not released, and expires", "lease", o.Namespace+"/"+o.Name, "err", err)

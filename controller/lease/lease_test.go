@@ -141,6 +141,30 @@ func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 	}
 }
 
+// TestAReleaseThatConflictsIsTriedAgainAfterAPause has a server that refuses the release
+// for as long as it is tried.
+func TestAReleaseThatConflictsIsTriedAgainAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient()
+		updates := 0
+		client.PrependReactor("update", "leases", func(action k8stesting.Action) (bool, runtime.Object, error) {
+			if *action.(k8stesting.UpdateAction).GetObject().(*coordinationv1.Lease).Spec.HolderIdentity != "" {
+				return false, nil, nil
+			}
+			updates++
+			return true, nil, apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("it has changed"))
+		})
+		led, err := replica(t, client, "a").Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		led.Release()
+		if updates < 2 || updates > 6 { // 10 s, every 2 s
+			t.Errorf("%d attempts", updates)
+		}
+	})
+}
+
 // TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded has two controllers with one Elector,
 // which lose leadership. One leads again and stops, while runs of the other go on.
 func TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded(t *testing.T) {
