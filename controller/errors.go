@@ -79,7 +79,8 @@ func (e *RunError[K]) Error() string {
 
 func (e *RunError[K]) Unwrap() error { return e.Err }
 
-// PanicError is the error of a run that panicked, or that ended its goroutine.
+// PanicError is the error of a run that panicked, whose error panicked when it was
+// unwrapped, or that ended its goroutine.
 type PanicError struct {
 	// Value is what the run panicked with; nil for runtime.Goexit.
 	Value any

@@ -193,17 +193,28 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
-			return controller.Result{}, (*nilError)(nil)
-		}, controller.Options[kinglet.Key]{})
-		stop := start(t, c)
-		_ = c.Add(key("a"))
-		synctest.Wait()
-		if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
-			t.Errorf("failing: %+v", d.Failing)
-		}
-		stop()
-	})
+type nilWrapper struct{ nilError }
+
+func (e *nilWrapper) Unwrap() error { return errors.New(e.text) }
+
+func TestAnErrorWhoseTextOrUnwrapPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T) {
+	for err, panics := range map[error]uint64{(*nilError)(nil): 0, (*nilWrapper)(nil): 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &runs{}
+			c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+				return controller.Result{}, err
+			}, controller.Options[kinglet.Key]{OnError: r.report, Backoff: controller.Backoff{Base: time.Hour}})
+			stop := start(t, c)
+			_ = c.Add(key("a"))
+			synctest.Wait()
+			if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
+				t.Errorf("failing: %+v", d.Failing)
+			}
+			var panicked *controller.PanicError
+			if errs := r.errors(); len(errs) != 1 || errors.As(errs[0], &panicked) != (panics > 0) || c.Status().Panicked != panics {
+				t.Errorf("reported %v", errs)
+			}
+			stop()
+		})
+	}
 }
