@@ -94,8 +94,9 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack)
 }
 
-// MapError reports a panic in the key function or predicate of a Watch. Some or all
-// keys of that change were not enqueued. Later changes are not affected.
+// MapError reports a panic in the key function or predicate of a Watch, or a key that does
+// not equal itself, such as one that contains a NaN. Some or all keys of that change were
+// not enqueued. Later changes are not affected.
 type MapError struct {
 	Controller, Informer string
 	// Key is that of the changed object.

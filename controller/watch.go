@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -125,8 +126,14 @@ func (f *feed[T, K]) add(change *Change[T]) {
 	if keys == nil {
 		return
 	}
+	var refused error
 	for key := range keys {
 		// If a key comes too late, the next replica finds it in its initial list.
-		f.c.add(key, o)
+		if err := f.c.add(key, o); err != nil && !errors.Is(err, ErrStopped) {
+			refused = err
+		}
+	}
+	if refused != nil {
+		panic(refused) // a key that is not a number is the program's fault
 	}
 }
