@@ -38,6 +38,7 @@ func (c *Controller[K]) Status() status.Controller {
 		GateSince:     gate.since,
 		Queued:        q.Counts.Queued,
 		Running:       q.Counts.Running,
+		Again:         q.Counts.Again,
 		Waiting:       q.Counts.Waiting,
 		Failing:       q.Counts.Failing,
 		FailedForGood: q.Counts.Failed,
@@ -56,6 +57,11 @@ func (c *Controller[K]) Status() status.Controller {
 	}
 	if at := c.counts.lastPanic.Load(); at != nil {
 		s.LastPanic = *at
+	}
+	for i := range c.workers {
+		if _, began, running := c.workers[i].look(); running && (s.OldestRun.IsZero() || began.Before(s.OldestRun)) {
+			s.OldestRun = began
+		}
 	}
 	return s
 }

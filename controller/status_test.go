@@ -48,12 +48,12 @@ func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t 
 		stop := start(t, c)
 		testbubble.Pass(5 * time.Second)
 		r := c.Status()
-		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
+		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || !r.OldestRun.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
 			t.Errorf("in the first run: %+v", r)
 		}
 		testbubble.Pass(time.Minute)
 		r = c.Status()
-		if !r.OldestQueued.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
+		if !r.OldestQueued.IsZero() || !r.OldestRun.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
 			t.Errorf("after all runs: %+v", r)
 		}
 		if n, sum := r.Waits.Count(), r.Waits.Sum; n != 4 || sum.Round(time.Microsecond) != time.Minute {
@@ -97,12 +97,13 @@ func TestInspectNamesTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *test
 		}
 		_ = c.AddWith(controller.AddOptions{}, kinglet.Key{Namespace: "panicking", Name: "p"})
 		synctest.Wait()
-		if r := c.Status(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) {
-			t.Errorf("%d panics, the last at %v", r.Panicked, r.LastPanic)
+		_ = c.Add(key("run-0"))
+		if r := c.Status(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) || r.Running != 35 || r.Again != 1 || !r.OldestRun.Equal(began) {
+			t.Errorf("%d panics, the last at %v; %d run, %d again, the oldest since %v", r.Panicked, r.LastPanic, r.Running, r.Again, r.OldestRun)
 		}
 		d := c.Inspect()
 		if len(d.Running) != 32 || d.Running[0].Key != "ns/run-0" || d.Running[31].Key != "ns/run-31" ||
-			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running" || d.Running[0].Cause != "add" {
+			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running, and again" || d.Running[1].State != "running" || d.Running[0].Cause != "add" {
 			t.Errorf("running: %+v", d.Running)
 		}
 		var failing []string

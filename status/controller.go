@@ -23,9 +23,14 @@ type Controller struct {
 	// FailedForGood are those of them that are not tried again, of which the last 1024
 	// are remembered until they succeed or are cancelled.
 	Queued, Running, Waiting, Failing, FailedForGood int
+	// Again counts the running keys that changed meanwhile and run once more.
+	Again int
 	// OldestQueued is when the key that has waited longest for a worker was queued;
 	// zero if none is.
 	OldestQueued time.Time
+	// OldestRun is when the run under way that has lasted longest began; zero if there is
+	// none.
+	OldestRun time.Time
 	// Succeeded and Failed count runs. Terminal, Panicked and TimedOut count failed
 	// runs by reason.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64

@@ -37,6 +37,13 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		}
 		p.add(severity, CauseQueueBehind, c.OldestQueued, what, do)
 	}
+	if lasts := now.Sub(c.OldestRun); !c.OldestRun.IsZero() && lasts > longRun {
+		what := fmt.Sprintf("the oldest of %s has lasted for %s", quantity.Of(int64(c.Running), "run"), quantity.Duration(lasts))
+		if c.Again > 0 {
+			what += fmt.Sprintf("; %s changed since", quantity.Of(int64(c.Again), "running key"))
+		}
+		p.add(Warning, CauseRunStalled, c.OldestRun, what, "see which key runs for that long, and where its goroutine waits; set Options.Timeout, and end the run when its context ends")
+	}
 	if c.Failing > 0 {
 		what, do := quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each"
 		if c.FailedForGood > 0 {
