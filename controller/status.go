@@ -23,8 +23,13 @@ func (c *Controller[K]) Status() status.Controller {
 	q := c.queue.Report(0)
 	c.mu.Lock()
 	gate := c.gate
+	if gate.kind == status.GateElection { // else checkGate has seen it
+		if why := c.endedLocked(); why != "" {
+			gate.reason, gate.kind = why, status.GateEnded
+		}
+	}
 	c.mu.Unlock()
-	if gate.reason == notLeading {
+	if gate.kind == status.GateElection {
 		if gate.err = c.opts.Elector.Err(); gate.err != nil {
 			gate.reason += ": " + errorText(gate.err)
 		}
@@ -36,6 +41,7 @@ func (c *Controller[K]) Status() status.Controller {
 		GateReason:    gate.reason,
 		GateErr:       gate.err,
 		GateSince:     gate.since,
+		Gate:          gate.kind,
 		Queued:        q.Counts.Queued,
 		Running:       q.Counts.Running,
 		Again:         q.Counts.Again,

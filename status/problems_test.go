@@ -247,6 +247,7 @@ func TestEachStateOfAControllerHasItsProblem(t *testing.T) {
 		what     string
 	}{
 		{"gate", func(c *Controller) { c.GateOpen, c.GateReason = false, "not the leader" }, Note, CauseGateClosed, "no run may begin: not the leader"},
+		{"gate ended", func(c *Controller) { c.GateOpen, c.Gate, c.GateReason = false, GateEnded, "pods has stopped" }, Broken, CauseGateEnded, "no run may begin: pods has stopped"},
 		{"behind", func(c *Controller) { c.Queued, c.OldestQueued = 7, ago(time.Minute) }, Warning, CauseQueueBehind, "7 keys wait for a worker, the oldest for 1m0s; 1 of 4 workers run"},
 		{"behind, and nothing runs", func(c *Controller) { c.Running, c.OldestQueued = 0, ago(time.Minute) }, Broken, CauseQueueBehind, "0 of 4"},
 		{"a run that takes minutes", func(c *Controller) { c.OldestRun, c.Failing = ago(9*time.Minute), 1 }, Warning, CauseFailingKeys, "1 key failed"},
@@ -309,7 +310,7 @@ func TestCausesAreAFixedSetOfNamesForMetrics(t *testing.T) {
 			t.Errorf("%q is a constant, and no error has it", c)
 		}
 	}
-	if len(seen) != 17+23 {
+	if len(seen) != 17+24 {
 		t.Errorf("%d causes", len(seen))
 	}
 }
