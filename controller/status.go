@@ -65,8 +65,11 @@ func (c *Controller[K]) Status() status.Controller {
 		s.LastPanic = *at
 	}
 	for i := range c.workers {
-		if _, began, running := c.workers[i].look(); running && (s.OldestRun.IsZero() || began.Before(s.OldestRun)) {
-			s.OldestRun = began
+		if _, began, running := c.workers[i].look(); running {
+			s.Unfinished += time.Since(began)
+			if s.OldestRun.IsZero() || began.Before(s.OldestRun) {
+				s.OldestRun = began
+			}
 		}
 	}
 	return s

@@ -41,6 +41,7 @@ func (q *queue[request]) Status() status.Controller {
 		Waits:        q.waited.Snapshot(),
 	}
 	for _, p := range q.running {
+		s.Unfinished += time.Since(p.began)
 		if s.OldestRun.IsZero() || p.began.Before(s.OldestRun) {
 			s.OldestRun = p.began
 		}

@@ -113,11 +113,10 @@ func (c *clientGo) queues(s *scrape) {
 		all := cmp.Or(series[n.name], &queueState{})
 		series[n.name] = all
 		all.add(&n.queueCounts)
-		all.queued += float64(st.Queued)
-		for _, key := range ctrl.Inspect().Running {
-			took := max(s.now.Sub(key.Since).Seconds(), 0)
-			all.unfinished += took
-			all.longest = max(all.longest, took)
+		all.queued += float64(st.Queued + st.Again)
+		all.unfinished += st.Unfinished.Seconds()
+		if !st.OldestRun.IsZero() {
+			all.longest = max(all.longest, s.now.Sub(st.OldestRun).Seconds())
 		}
 	}
 	for ctrl, n := range c.last {

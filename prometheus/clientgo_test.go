@@ -38,12 +38,15 @@ func TestControllersAndInformersHaveTheNamesThatDashboardsQuery(t *testing.T) {
 workqueue_adds_total{name="rollout"} 24
 # HELP workqueue_depth Current depth of workqueue.
 # TYPE workqueue_depth gauge
-workqueue_depth{name="rollout"} 2
+workqueue_depth{name="rollout"} 4
+# HELP workqueue_unfinished_work_seconds How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads.
+# TYPE workqueue_unfinished_work_seconds gauge
+workqueue_unfinished_work_seconds{name="rollout"} 180
 # HELP informer_store_resource_version The 15 least significant digits of the resource version of the store.
 # TYPE informer_store_resource_version gauge
 informer_store_resource_version{group="apps",name="pods",resource="deployments",version="v1"} 12345
 informer_store_resource_version{group="apps",name="pods#2",resource="deployments",version="v1"} 12345
-`, "workqueue_adds_total", "workqueue_depth", "informer_store_resource_version")
+`, "workqueue_adds_total", "workqueue_depth", "workqueue_unfinished_work_seconds", "informer_store_resource_version")
 	// The names are those of k8s.io/component-base/metrics/prometheus and of
 	// controller-runtime.
 	want := []string{

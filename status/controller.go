@@ -30,8 +30,9 @@ type Controller struct {
 	// zero if none is.
 	OldestQueued time.Time
 	// OldestRun is when the run under way that has lasted longest began; zero if there is
-	// none.
-	OldestRun time.Time
+	// none. Unfinished is how long all of them have lasted, added up.
+	OldestRun  time.Time
+	Unfinished time.Duration
 	// Succeeded and Failed count runs. Terminal, Panicked and TimedOut count failed
 	// runs by reason.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
