@@ -14,8 +14,8 @@ import (
 // SetOptions configure when a Set counts as healthy. The zero
 // value means the defaults.
 type SetOptions struct {
-	// StartupGrace is how long after Run an informer may take to sync before Check
-	// fails; 2 minutes if 0.
+	// StartupGrace is how long after Run, or after it was added if that was later, an
+	// informer may take to sync before Check fails; 2 minutes if 0.
 	StartupGrace time.Duration
 	// MaxStale is how long reads may be older than the server, as far as that is known,
 	// before Check fails; 5 minutes if 0.
@@ -103,8 +103,8 @@ func (e *HealthError) Unwrap() []error {
 }
 
 // Check fails with a *HealthError while an informer of the set, or one that it
-// observes, has not synced within SetOptions.StartupGrace of Run, or its reads have
-// been stale for longer than SetOptions.MaxStale. It is a Checker of
+// observes, has not synced within SetOptions.StartupGrace, or its reads have been
+// stale for longer than SetOptions.MaxStale. It is a Checker of
 // controller-runtime's healthz, and of the API server's with healthz.NamedCheck. It
 // never blocks, reads each status once, and ignores the request.
 //
@@ -145,14 +145,14 @@ func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration
 	began := s.began
 	s.mu.Unlock()
 	now, running := time.Now(), time.Duration(0)
-	if !began.IsZero() {
-		running = now.Sub(began)
-	}
-	all := s.Status()
-	failed := &HealthError{Total: len(all)}
-	for k := range all {
-		i := &all[k]
-		what := unwell(i, now, running)
+	informers, added := s.observed()
+	failed := &HealthError{Total: len(informers)}
+	for k := range informers {
+		i := informers[k].Status()
+		if !began.IsZero() {
+			running = min(now.Sub(began), now.Sub(added[k]))
+		}
+		what := unwell(&i, now, running)
 		if what == "" {
 			continue
 		}

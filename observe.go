@@ -2,6 +2,7 @@ package kinglet
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -20,23 +21,28 @@ type ObservableController interface {
 	Inspect() status.ControllerDetails
 }
 
-// observed holds what a Set shows but does not run, in the order in which it was added.
-type observed[T any] struct{ entries []*T }
+// observed holds what a Set shows, in the order in which it was added.
+type observed[T any] struct{ entries []*entry[T] }
 
-func (o *observed[T]) add(what T) *T {
-	entry := &what
-	o.entries = append(o.entries, entry)
-	return entry
+type entry[T any] struct {
+	what  T
+	added time.Time
 }
 
-func (o *observed[T]) remove(entry *T) {
-	o.entries = slices.DeleteFunc(o.entries, func(e *T) bool { return e == entry })
+func (o *observed[T]) add(what T) *entry[T] {
+	added := &entry[T]{what, time.Now()}
+	o.entries = append(o.entries, added)
+	return added
+}
+
+func (o *observed[T]) remove(gone *entry[T]) {
+	o.entries = slices.DeleteFunc(o.entries, func(e *entry[T]) bool { return e == gone })
 }
 
 func (o *observed[T]) list() []T {
 	out := make([]T, len(o.entries))
 	for i, e := range o.entries {
-		out[i] = *e
+		out[i] = e.what
 	}
 	return out
 }
@@ -71,13 +77,21 @@ func (s *Set) ObserveController(c ObservableController) (remove func()) {
 // Observed returns the members of the set and the informers that it observes, in the
 // order they were added, members first.
 func (s *Set) Observed() []Observable {
+	informers, _ := s.observed()
+	return informers
+}
+
+// observed returns what Observed does, and when each was added.
+func (s *Set) observed() (informers []Observable, added []time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]Observable, 0, len(s.members)+len(s.informers.entries))
-	for _, m := range s.members {
-		out = append(out, m)
+	for _, e := range s.members.entries {
+		informers, added = append(informers, e.what), append(added, e.added)
 	}
-	return append(out, s.informers.list()...)
+	for _, e := range s.informers.entries {
+		informers, added = append(informers, e.what), append(added, e.added)
+	}
+	return informers, added
 }
 
 // Controllers returns the controllers that the set runs or observes, in the order they

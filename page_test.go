@@ -92,6 +92,15 @@ func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *tes
 		want(set.Ready)
 		pods.change(func(s *kinglet.Status) { s.Phase, s.LastError, s.FailingSince = reflector.Watching, nil, time.Time{} })
 		want(set.Check)
+		// An informer that is added later has the same grace from then.
+		late := &fixed{st: kinglet.Status{Name: "late"}}
+		defer set.Observe(late)()
+		testbubble.Elapse(time.Minute)
+		want(set.Check)
+		testbubble.Elapse(time.Second)
+		if err := set.Check(nil); err == nil || !strings.Contains(err.Error(), "late: not synced 1m1s") {
+			t.Errorf("got %v", err)
+		}
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -27,7 +26,7 @@ type RunnableController interface {
 // concurrent use.
 type Set struct {
 	mu      sync.Mutex
-	members []Runnable           // guarded by mu
+	members observed[Runnable]   // guarded by mu
 	running []RunnableController // guarded by mu; controllers that Run runs
 	// informers and controllers are shown; guarded by mu.
 	informers   observed[Observable]
@@ -48,7 +47,11 @@ type Set struct {
 // NewSet returns a Set of the given informers. It starts nothing, and does not keep
 // the slice.
 func NewSet(informers ...Runnable) *Set {
-	return &Set{members: slices.Clone(informers)}
+	s := &Set{}
+	for _, inf := range informers {
+		s.members.add(inf)
+	}
+	return s
 }
 
 // Add adds informers to the set, before Run or while it is running; while it is
@@ -59,7 +62,9 @@ func (s *Set) Add(informers ...Runnable) error {
 	if s.stoppingLocked() {
 		return fmt.Errorf("add to a set: %w", ErrStopped)
 	}
-	s.members = append(s.members, informers...)
+	for _, inf := range informers {
+		s.members.add(inf)
+	}
 	if s.ctx != nil {
 		s.startInformersLocked(informers)
 	}
@@ -102,7 +107,7 @@ func (s *Set) Run(ctx context.Context) error {
 	s.ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	s.began = time.Now()
-	s.startInformersLocked(s.members)
+	s.startInformersLocked(s.members.list())
 	s.startControllersLocked(s.running)
 	s.mu.Unlock()
 
@@ -157,7 +162,7 @@ func (s *Set) failed(err error) {
 func (s *Set) Informers() []Runnable {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.members)
+	return s.members.list()
 }
 
 // WaitSynced blocks until every informer that is in the set now has synced. If ctx ends

@@ -12,6 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // Reconciler makes the actual state match the desired state of one key. It is given
@@ -195,7 +196,7 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 		return nil, nil, nil
 	}
 	c.mu.Lock()
-	c.setGateLocked(notLeading)
+	c.setGateLocked(notLeading, status.GateElection)
 	c.mu.Unlock()
 	led, err := c.opts.Elector.Acquire(ctx)
 	switch {

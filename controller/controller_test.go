@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -558,6 +559,32 @@ func TestAFunctionThatPanicsLosesNoOtherChange(t *testing.T) {
 		var mapping *controller.MapError
 		if len(errs) != 1 || !errors.As(errs[0], &mapping) || !strings.Contains(errs[0].Error(), "ns/bad") {
 			t.Errorf("reported %v", errs)
+		}
+		stop()
+	})
+}
+
+func TestAKeyThatDoesNotEqualItselfIsReportedAndTheOthersOfItsChangeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, inf := informerOf(t, newPod("a"))
+		r, ran := &runs{}, 0.0
+		c, err := controller.New(controller.ReconcilerFunc[float64](func(_ context.Context, key float64) (controller.Result, error) {
+			ran += key
+			return controller.Result{}, nil
+		}), controller.Options[float64]{OnError: r.report})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := controller.Watch(c, inf, func(controller.Change[pod]) iter.Seq[float64] {
+			return slices.Values([]float64{math.NaN(), 1, 2})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, c, inf)
+		synctest.Wait()
+		var mapping *controller.MapError
+		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &mapping) || c.Status().Unmapped != 1 || ran != 3 {
+			t.Errorf("reported %v, ran keys of sum %v", errs, ran)
 		}
 		stop()
 	})

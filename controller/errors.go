@@ -79,7 +79,8 @@ func (e *RunError[K]) Error() string {
 
 func (e *RunError[K]) Unwrap() error { return e.Err }
 
-// PanicError is the error of a run that panicked, or that ended its goroutine.
+// PanicError is the error of a run that panicked, whose error panicked when it was
+// unwrapped, or that ended its goroutine.
 type PanicError struct {
 	// Value is what the run panicked with; nil for runtime.Goexit.
 	Value any
@@ -93,8 +94,9 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack)
 }
 
-// MapError reports a panic in the key function or predicate of a Watch. Some or all
-// keys of that change were not enqueued. Later changes are not affected.
+// MapError reports a panic in the key function or predicate of a Watch, or a key that does
+// not equal itself, such as one that contains a NaN. Some or all keys of that change were
+// not enqueued. Later changes are not affected.
 type MapError struct {
 	Controller, Informer string
 	// Key is that of the changed object.

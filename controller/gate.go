@@ -10,13 +10,15 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // gate is open when runs may begin, and shut otherwise.
 type gate struct {
-	// reason is why the gate is shut; "" while it is open.
+	// reason is why the gate is shut; "" while it is open. kind is what can open it.
 	reason string
-	// since is when it was last opened or shut.
+	kind   status.Gate
+	// since is when it was last opened or shut, or shut for another kind of reason.
 	since time.Time
 	// err is why this replica cannot lead, in a copy for Status.
 	err error
@@ -59,7 +61,7 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	reason := ""
+	reason, kind := "", status.GateWaits
 	for i := range c.inputs {
 		in := &c.inputs[i]
 		if in.removed() {
@@ -70,17 +72,26 @@ func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching boo
 			reason = fmt.Sprintf("%s is about to be watched", in.name)
 			break
 		}
-		if why := in.ended(); why != "" {
-			reason = why
-			break
-		}
 		if why := in.unsynced(); why != "" {
 			reason, wake = why, in.handler.Synced()
 			break
 		}
 	}
-	c.setGateLocked(reason)
+	if why := c.endedLocked(); why != "" {
+		reason, kind = why, status.GateEnded
+	}
+	c.setGateLocked(reason, kind)
 	return wake, c.changed, watching
+}
+
+// endedLocked returns which input has ended for good, or "".
+func (c *Controller[K]) endedLocked() string {
+	for i := range c.inputs {
+		if in := &c.inputs[i]; in.handler != nil && !in.removed() && in.done() {
+			return in.ended()
+		}
+	}
+	return ""
 }
 
 // notRunFor is how long informers may not have been run before a warning names them.
@@ -123,13 +134,10 @@ func (in *input) done() bool {
 	}
 }
 
-// ended returns why the input delivers nothing any more although the program has not
-// removed it, or "".
+// ended returns why the input, which is done, delivers nothing any more although the
+// program has not removed it.
 func (in *input) ended() string {
-	switch {
-	case !in.done():
-		return ""
-	case in.handler.Err() != nil:
+	if in.handler.Err() != nil {
 		return fmt.Sprintf("%s is not listened to any more: %v", in.name, in.handler.Err())
 	}
 	return fmt.Sprintf("the informer of %s has stopped", in.name)
@@ -156,12 +164,12 @@ func (in *input) unsynced() string {
 }
 
 // setGateLocked shuts the gate for a reason, or opens it.
-func (c *Controller[K]) setGateLocked(reason string) {
+func (c *Controller[K]) setGateLocked(reason string, kind status.Gate) {
 	if c.gate.reason == reason {
 		return
 	}
-	shut := c.gate.reason != "" && reason != ""
-	c.gate.reason = reason
+	shut := c.gate.reason != "" && reason != "" && c.gate.kind == kind
+	c.gate.reason, c.gate.kind = reason, kind
 	if !shut {
 		c.gate.since = time.Now()
 	}

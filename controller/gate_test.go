@@ -35,6 +35,7 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 	}{
 		{"before it has synced", false, false, 0, "stopped"},
 		{"later", true, false, 1, "stopped"},
+		{"while another replica leads", true, false, 0, "stopped"},
 		{"by a function that ends its goroutine", true, true, 0, "goroutine"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -45,7 +46,15 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 					src.FailWatches(-1, errors.New("unreachable"))
 				}
 				r := &runs{}
-				c := newController(t, r.reconcile, controller.Options[kinglet.Key]{})
+				var o controller.Options[kinglet.Key]
+				if strings.Contains(test.name, "leads") {
+					o.Elector = &candidate{leader: newLeader(), leads: make(chan struct{})}
+				}
+				c := newController(t, r.reconcile, o)
+				if !test.sync { // another that is waited for does not hide it
+					_, idle := informerOf(t)
+					mustWatch(t, c, idle)
+				}
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
 					if test.exit {
 						runtime.Goexit()
@@ -67,8 +76,12 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 				if got := r.list(); len(got) != test.runs {
 					t.Errorf("ran %v", got)
 				}
-				if gate := c.Status().GateReason; !strings.Contains(gate, "pods") || !strings.Contains(gate, test.wantInReason) {
+				s := c.Status()
+				if gate := s.GateReason; !strings.Contains(gate, "pods") || !strings.Contains(gate, test.wantInReason) {
 					t.Errorf("the gate says %q", gate)
+				}
+				if p := s.Problems(time.Now()); len(p) != 1 || p[0].Severity != status.Broken || p[0].Cause != status.CauseGateEnded || time.Since(p[0].Since) > time.Minute {
+					t.Errorf("problems: %+v", p)
 				}
 				cancel()
 				stop()

@@ -23,8 +23,13 @@ func (c *Controller[K]) Status() status.Controller {
 	q := c.queue.Report(0)
 	c.mu.Lock()
 	gate := c.gate
+	if gate.kind == status.GateElection { // else checkGate has seen it
+		if why := c.endedLocked(); why != "" {
+			gate.reason, gate.kind = why, status.GateEnded
+		}
+	}
 	c.mu.Unlock()
-	if gate.reason == notLeading {
+	if gate.kind == status.GateElection {
 		if gate.err = c.opts.Elector.Err(); gate.err != nil {
 			gate.reason += ": " + errorText(gate.err)
 		}
@@ -36,8 +41,10 @@ func (c *Controller[K]) Status() status.Controller {
 		GateReason:    gate.reason,
 		GateErr:       gate.err,
 		GateSince:     gate.since,
+		Gate:          gate.kind,
 		Queued:        q.Counts.Queued,
 		Running:       q.Counts.Running,
+		Again:         q.Counts.Again,
 		Waiting:       q.Counts.Waiting,
 		Failing:       q.Counts.Failing,
 		FailedForGood: q.Counts.Failed,
@@ -56,6 +63,14 @@ func (c *Controller[K]) Status() status.Controller {
 	}
 	if at := c.counts.lastPanic.Load(); at != nil {
 		s.LastPanic = *at
+	}
+	for i := range c.workers {
+		if _, began, running := c.workers[i].look(); running {
+			s.Unfinished += time.Since(began)
+			if s.OldestRun.IsZero() || began.Before(s.OldestRun) {
+				s.OldestRun = began
+			}
+		}
 	}
 	return s
 }

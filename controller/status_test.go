@@ -48,12 +48,12 @@ func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t 
 		stop := start(t, c)
 		testbubble.Pass(5 * time.Second)
 		r := c.Status()
-		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
+		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || !r.OldestRun.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
 			t.Errorf("in the first run: %+v", r)
 		}
 		testbubble.Pass(time.Minute)
 		r = c.Status()
-		if !r.OldestQueued.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
+		if !r.OldestQueued.IsZero() || !r.OldestRun.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
 			t.Errorf("after all runs: %+v", r)
 		}
 		if n, sum := r.Waits.Count(), r.Waits.Sum; n != 4 || sum.Round(time.Microsecond) != time.Minute {
@@ -97,12 +97,13 @@ func TestInspectNamesTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *test
 		}
 		_ = c.AddWith(controller.AddOptions{}, kinglet.Key{Namespace: "panicking", Name: "p"})
 		synctest.Wait()
-		if r := c.Status(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) {
-			t.Errorf("%d panics, the last at %v", r.Panicked, r.LastPanic)
+		_ = c.Add(key("run-0"))
+		if r := c.Status(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) || r.Running != 35 || r.Again != 1 || !r.OldestRun.Equal(began) || r.Unfinished != 630*time.Second { // 35 + 34 + … + 1
+			t.Errorf("%d panics, the last at %v; %d run, %d again, the oldest since %v", r.Panicked, r.LastPanic, r.Running, r.Again, r.OldestRun)
 		}
 		d := c.Inspect()
 		if len(d.Running) != 32 || d.Running[0].Key != "ns/run-0" || d.Running[31].Key != "ns/run-31" ||
-			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running" || d.Running[0].Cause != "add" {
+			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running, and again" || d.Running[1].State != "running" || d.Running[0].Cause != "add" {
 			t.Errorf("running: %+v", d.Running)
 		}
 		var failing []string
@@ -193,17 +194,28 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
-			return controller.Result{}, (*nilError)(nil)
-		}, controller.Options[kinglet.Key]{})
-		stop := start(t, c)
-		_ = c.Add(key("a"))
-		synctest.Wait()
-		if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
-			t.Errorf("failing: %+v", d.Failing)
-		}
-		stop()
-	})
+type nilWrapper struct{ nilError }
+
+func (e *nilWrapper) Unwrap() error { return errors.New(e.text) }
+
+func TestAnErrorWhoseTextOrUnwrapPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T) {
+	for err, panics := range map[error]uint64{(*nilError)(nil): 0, (*nilWrapper)(nil): 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &runs{}
+			c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+				return controller.Result{}, err
+			}, controller.Options[kinglet.Key]{OnError: r.report, Backoff: controller.Backoff{Base: time.Hour}})
+			stop := start(t, c)
+			_ = c.Add(key("a"))
+			synctest.Wait()
+			if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
+				t.Errorf("failing: %+v", d.Failing)
+			}
+			var panicked *controller.PanicError
+			if errs := r.errors(); len(errs) != 1 || errors.As(errs[0], &panicked) != (panics > 0) || c.Status().Panicked != panics {
+				t.Errorf("reported %v", errs)
+			}
+			stop()
+		})
+	}
 }

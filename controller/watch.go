@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -34,10 +35,10 @@ type WatchOptions[T any] struct {
 // at most one WatchOptions.
 //
 // It may be called before Run and while Run is running. Runs begin only once the
-// informer has synced and all of its initial objects are in the queue, and none begins
-// after the informer has stopped. The controller does not run the informer, which may
-// serve others. The registration ends with Run. Its Remove ends it earlier, and the
-// controller then does without the informer.
+// informer has synced and all of its initial objects are in the queue. None begins later
+// than half a second after the informer has stopped. The controller does not run the
+// informer, which may serve others. The registration ends with Run. Its Remove ends it
+// earlier, and the controller then does without the informer.
 func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (kinglet.Registration, error) {
 	switch {
 	case c == nil:
@@ -125,8 +126,14 @@ func (f *feed[T, K]) add(change *Change[T]) {
 	if keys == nil {
 		return
 	}
+	var refused error
 	for key := range keys {
 		// If a key comes too late, the next replica finds it in its initial list.
-		f.c.add(key, o)
+		if err := f.c.add(key, o); err != nil && !errors.Is(err, ErrStopped) {
+			refused = err
+		}
+	}
+	if refused != nil {
+		panic(refused) // a key that is not a number is the program's fault
 	}
 }

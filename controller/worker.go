@@ -91,7 +91,7 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 		c.hot.count(now, run.Key, run.Cause)
 	}
 	var result Result
-	var err error
+	var out outcome
 	returned := false
 	defer func() {
 		if !returned {
@@ -100,42 +100,62 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 			at := time.Now()
 			c.counts.lastPanic.Store(&at)
 			c.counts.panicked.Add(1)
-			err = &PanicError{value, debug.Stack()}
+			out = outcome{err: &PanicError{value, debug.Stack()}}
 		}
 		w.end()
-		c.finish(ctx, run, result, err)
+		c.finish(ctx, run, result, out)
 	}()
-	result, err = c.reconciler.Reconcile(ctx, run.Key)
+	var err error
+	if result, err = c.reconciler.Reconcile(ctx, run.Key); err != nil {
+		out = c.outcomeOf(err)
+	}
 	returned = true
 }
 
-func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result Result, err error) {
+// outcome is the error of a run, and what was found in it.
+type outcome struct {
+	err               error
+	stopped, timedOut bool
+	terminal          *terminalError
+	retry             *retryError
+}
+
+// outcomeOf looks into an error. It calls methods of the program's, which may panic: Unwrap
+// of a nil pointer, for instance.
+func (c *Controller[K]) outcomeOf(err error) outcome {
+	out, cause := outcome{err: err, timedOut: errors.Is(err, ErrTimeout)}, context.Cause(c.runs)
+	out.stopped = cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause))
+	errors.As(err, &out.terminal)
+	errors.As(err, &out.retry)
+	return out
+}
+
+func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result Result, out outcome) {
+	err := out.err
 	if err == nil {
 		c.counts.succeeded.Add(1)
 		c.end(run, keyqueue.Result{After: result.After, Head: result.Head, Cause: causeAfter})
 		return
 	}
-	if cause := context.Cause(c.runs); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
+	if out.stopped {
 		c.end(run, keyqueue.Result{Err: err}) // it stopped, as its context asked
 		return
 	}
 	if context.Cause(ctx) == ErrTimeout {
 		c.counts.timedOut.Add(1)
-		if !errors.Is(err, ErrTimeout) {
+		if !out.timedOut {
 			err = errors.Join(ErrTimeout, err)
 		}
 	}
 	c.counts.failed.Add(1)
 	res := keyqueue.Result{Err: err, Cause: causeRetry}
 	report := &RunError[K]{Controller: c.opts.Name, Key: run.Key, Failures: run.Failures + 1, Err: err}
-	var terminal *terminalError
-	var retry *retryError
 	switch {
-	case errors.As(err, &terminal):
+	case out.terminal != nil:
 		c.counts.terminal.Add(1)
 		res.Terminal = true
-	case errors.As(err, &retry):
-		res.After = retry.after
+	case out.retry != nil:
+		res.After = out.retry.after
 	default:
 		res.After = c.opts.Backoff.Delay(run.Failures + 1)
 	}

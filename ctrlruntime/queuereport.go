@@ -22,12 +22,13 @@ func (q *queue[request]) Status() status.Controller {
 	r := q.keys.Report(0)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return status.Controller{
+	s := status.Controller{
 		Name:         q.name,
 		Workers:      q.workers,
 		GateOpen:     true,
 		Queued:       r.Queued,
 		Running:      r.Running,
+		Again:        r.Again,
 		Waiting:      r.Waiting,
 		Failing:      len(q.failing),
 		OldestQueued: r.Oldest,
@@ -39,6 +40,13 @@ func (q *queue[request]) Status() status.Controller {
 		Runs:         q.took.Snapshot(),
 		Waits:        q.waited.Snapshot(),
 	}
+	for _, p := range q.running {
+		s.Unfinished += time.Since(p.began)
+		if s.OldestRun.IsZero() || p.began.Before(s.OldestRun) {
+			s.OldestRun = p.began
+		}
+	}
+	return s
 }
 
 // Inspect implements kinglet.ObservableController. It looks at no more than 1024

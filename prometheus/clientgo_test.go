@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func compare(t *testing.T, c prometheus.Collector, want string, names ...string)
 func TestControllersAndInformersHaveTheNamesThatDashboardsQuery(t *testing.T) {
 	set := setOf(full("pods"), full("pods"))
 	set.ObserveController(fullController("rollout"))
-	set.ObserveController(fullController("rollout"))
+	set.ObserveController(uncomparable{fullController("rollout"), nil})
 	c := NewClientGo(set)
 	// Two controllers of one name are one series, the sum.
 	compare(t, c, `
@@ -38,12 +39,15 @@ func TestControllersAndInformersHaveTheNamesThatDashboardsQuery(t *testing.T) {
 workqueue_adds_total{name="rollout"} 24
 # HELP workqueue_depth Current depth of workqueue.
 # TYPE workqueue_depth gauge
-workqueue_depth{name="rollout"} 2
+workqueue_depth{name="rollout"} 4
+# HELP workqueue_unfinished_work_seconds How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads.
+# TYPE workqueue_unfinished_work_seconds gauge
+workqueue_unfinished_work_seconds{name="rollout"} 180
 # HELP informer_store_resource_version The 15 least significant digits of the resource version of the store.
 # TYPE informer_store_resource_version gauge
 informer_store_resource_version{group="apps",name="pods",resource="deployments",version="v1"} 12345
 informer_store_resource_version{group="apps",name="pods#2",resource="deployments",version="v1"} 12345
-`, "workqueue_adds_total", "workqueue_depth", "informer_store_resource_version")
+`, "workqueue_adds_total", "workqueue_depth", "workqueue_unfinished_work_seconds", "informer_store_resource_version")
 	// The names are those of k8s.io/component-base/metrics/prometheus and of
 	// controller-runtime.
 	want := []string{
@@ -60,7 +64,12 @@ informer_store_resource_version{group="apps",name="pods#2",resource="deployments
 	}
 }
 
-// Controllers of few names come, count and go; what is served of a name is all that was
+type uncomparable struct {
+	*fixedController
+	_ []int
+}
+
+// Controllers of few names come, count, go and come back; what is served of a name is all that was
 // ever counted under it, and so never goes back, which a rate would take for a restart.
 func TestCountersOfAControllersNameNeverGoBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(testkit.Seed(t), 0))
@@ -72,8 +81,9 @@ func TestCountersOfAControllersNameNeverGoBack(t *testing.T) {
 		remove func()
 	}
 	var in []member
+	var out []*fixedController
 	for range 300 {
-		switch n := rng.IntN(4); {
+		switch n := rng.IntN(5); {
 		case n == 0:
 			f := fullController(string(rune('a' + rng.IntN(3))))
 			f.status.Adds, f.status.Runs = 0, status.Histogram{}
@@ -81,7 +91,16 @@ func TestCountersOfAControllersNameNeverGoBack(t *testing.T) {
 		case n == 1 && len(in) > 0:
 			i := rng.IntN(len(in))
 			in[i].remove()
+			out = append(out, in[i].fixedController)
 			in = slices.Delete(in, i, i+1)
+		case n == 2 && len(out) > 0:
+			i := rng.IntN(len(out))
+			in = append(in, member{out[i], set.ObserveController(out[i])})
+			out = slices.Delete(out, i, i+1)
+			if rng.IntN(10) == 0 {
+				out = nil
+				runtime.GC()
+			}
 		case len(in) > 0:
 			f := in[rng.IntN(len(in))]
 			f.status.Adds++
@@ -106,6 +125,9 @@ func TestCountersOfAControllersNameNeverGoBack(t *testing.T) {
 			if got[name] != n {
 				t.Fatalf("%s: %d, want %d", name, got[name], n)
 			}
+		}
+		if kept := len(c.(*clientGo).last); kept > len(in)+len(out)+1 && out == nil {
+			t.Fatalf("%d controllers are remembered, of %d", kept, len(in))
 		}
 	}
 }

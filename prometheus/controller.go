@@ -38,6 +38,9 @@ func controllerMetrics(l *list) *metrics[status.Controller] {
 	m.add(base, gauge, "oldest_queued_timestamp_seconds",
 		"Since when the key that waits longest for a worker has been queued; no series if none is. If it is old, workers are too few or runs too slow.",
 		func(s series, c *status.Controller) { s.time(c.OldestQueued) })
+	m.add(base, gauge, "oldest_run_start_timestamp_seconds",
+		"When the run under way that has lasted longest began; no series if there is none. If it is old, the run hangs: the set's page has its key.",
+		func(s series, c *status.Controller) { s.time(c.OldestRun) })
 	m.add(base, gauge, "hot_keys",
 		"Keys that ran more than ten times within a minute: often two controllers that undo each other's work. The set's page names them and what asks for the runs.",
 		func(s series, c *status.Controller) { s.gauge(float64(len(c.Hot))) })

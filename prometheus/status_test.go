@@ -106,7 +106,7 @@ func full(name string) *fixed {
 func fullController(name string) *fixedController {
 	return &fixedController{status.Controller{
 		Name: name, Workers: 2, GateReason: forbidden, GateSince: start,
-		Queued: 1, Running: 2, Waiting: 3, Failing: 5, OldestQueued: start,
+		Queued: 1, Running: 2, Waiting: 3, Failing: 5, Again: 1, OldestQueued: start, OldestRun: start, Unfinished: 90 * time.Second,
 		Succeeded: 6, Failed: 7, Terminal: 8, Panicked: 9, TimedOut: 10, Unmapped: 11, Adds: 12, Retries: 13,
 		Runs: someDurations(), Waits: someDurations(),
 		Hot: []status.HotKey{{Key: forbidden, Runs: 11, Causes: map[string]int{forbidden: 11}}},

@@ -81,8 +81,13 @@ const (
 	CauseHandlerEnded Cause = "handler_ended"
 	// CauseGateClosed: a controller's runs may not begin.
 	CauseGateClosed Cause = "gate_closed"
+	// CauseGateEnded: a controller's runs can begin no more, since an informer that it
+	// watches has ended.
+	CauseGateEnded Cause = "gate_ended"
 	// CauseQueueBehind: keys wait for a controller's workers.
 	CauseQueueBehind Cause = "queue_behind"
+	// CauseRunStalled: a run of a controller does not return.
+	CauseRunStalled Cause = "run_stalled"
 	// CauseFailingKeys: keys failed when they last ran.
 	CauseFailingKeys Cause = "failing_keys"
 	// CauseHotKeys: keys run again and again.
@@ -102,7 +107,7 @@ func Causes() []Cause {
 	return append(all, CauseNotSynced, CauseRelisting, CauseStopped, CauseSilent, CauseDegraded,
 		CauseQuarantine, CauseBudget, CauseInconsistent, CauseNotChecked, CauseMutated, CauseUnconfirmedWrites, CauseReadPath,
 		CauseHandlerStalled, CauseHandlerBehind, CauseHandlerPanics, CauseHandlerEnded,
-		CauseGateClosed, CauseQueueBehind, CauseFailingKeys, CauseHotKeys, CauseUnmapped, CauseRunPanics)
+		CauseGateClosed, CauseGateEnded, CauseQueueBehind, CauseRunStalled, CauseFailingKeys, CauseHotKeys, CauseUnmapped, CauseRunPanics)
 }
 
 // CauseOf returns the cause of an error that an informer reports or shows; CauseError

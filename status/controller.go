@@ -12,20 +12,27 @@ type Controller struct {
 	Name string
 	// Workers is 0 if it is not known.
 	Workers int
-	// GateOpen is whether runs may begin, GateReason why not, GateSince since when.
-	// GateErr is why this replica cannot lead, if that is the reason.
+	// GateOpen is whether runs may begin, GateReason why not, GateSince since when, and
+	// Gate what can open it. GateErr is why this replica cannot lead, if that is the reason.
 	GateOpen   bool
 	GateReason string
 	GateSince  time.Time
+	Gate       Gate
 	GateErr    error
 	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
 	// wait for a delay or for their next try. Failing keys failed in their last run;
 	// FailedForGood are those of them that are not tried again, of which the last 1024
 	// are remembered until they succeed or are cancelled.
 	Queued, Running, Waiting, Failing, FailedForGood int
+	// Again counts the running keys that changed meanwhile and run once more.
+	Again int
 	// OldestQueued is when the key that has waited longest for a worker was queued;
 	// zero if none is.
 	OldestQueued time.Time
+	// OldestRun is when the run under way that has lasted longest began; zero if there is
+	// none. Unfinished is how long all of them have lasted, added up.
+	OldestRun  time.Time
+	Unfinished time.Duration
 	// Succeeded and Failed count runs. Terminal, Panicked and TimedOut count failed
 	// runs by reason.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
@@ -40,6 +47,19 @@ type Controller struct {
 	// Hot are keys that run too often, the hottest first.
 	Hot []HotKey
 }
+
+// Gate is what can open the gate of a controller's runs.
+type Gate uint8
+
+const (
+	// GateWaits for Run, or for informers that are watched.
+	GateWaits Gate = iota
+	// GateElection: it opens when this replica leads.
+	GateElection
+	// GateEnded: an informer that is watched has stopped, or is not listened to any more.
+	// It opens only if the program removes that Watch.
+	GateEnded
+)
 
 // HotKey is a key that ran more than ten times within a minute: often two controllers that
 // undo each other's work, or one that acts on its own writes.

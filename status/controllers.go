@@ -17,11 +17,17 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		if c.GateReason != "" {
 			what += ": " + c.GateReason
 		}
-		severity, do := Note, "nothing, if another replica leads; else open what the gate waits for"
-		if c.GateErr != nil {
+		severity, cause, do := Note, CauseGateClosed, "nothing, if the program has just begun, or ends; else see what the gate waits for"
+		switch {
+		case c.GateErr != nil:
 			severity, do = c.cannotLead(now)
+		case c.Gate == GateElection:
+			do = "nothing, if another replica leads"
+		case c.Gate == GateEnded:
+			severity, cause = Broken, CauseGateEnded
+			do = "see why it ended, and restart the program: an informer runs once; Remove the Watch if the controller can do without it"
 		}
-		p.add(severity, CauseGateClosed, c.GateSince, what, do)
+		p.add(severity, cause, c.GateSince, what, do)
 	}
 	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
 		severity := Warning
@@ -36,6 +42,13 @@ func (c *Controller) Problems(now time.Time) []Problem {
 			severity = Broken
 		}
 		p.add(severity, CauseQueueBehind, c.OldestQueued, what, do)
+	}
+	if lasts := now.Sub(c.OldestRun); !c.OldestRun.IsZero() && lasts > longRun {
+		what := fmt.Sprintf("the oldest of %s has lasted for %s", quantity.Of(int64(c.Running), "run"), quantity.Duration(lasts))
+		if c.Again > 0 {
+			what += fmt.Sprintf("; %s changed since", quantity.Of(int64(c.Again), "running key"))
+		}
+		p.add(Warning, CauseRunStalled, c.OldestRun, what, "see which key runs for that long, and where its goroutine waits; set Options.Timeout, and end the run when its context ends")
 	}
 	if c.Failing > 0 {
 		what, do := quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each"

@@ -29,9 +29,11 @@ const (
 	// lateBookmark is by how much a bookmark may be late.
 	lateBookmark = 5 * time.Second
 	// longList is how long a first list may take, longWait how long keys may wait for
-	// a worker, and own writes for the watch.
+	// a worker, and own writes for the watch. longRun is how long a run may last: some
+	// wait for minutes for what they made.
 	longList = time.Minute
 	longWait = 30 * time.Second
+	longRun  = 10 * time.Minute
 )
 
 // Problems returns what is wrong with the informer, the worst first; nothing if all

@@ -247,8 +247,11 @@ func TestEachStateOfAControllerHasItsProblem(t *testing.T) {
 		what     string
 	}{
 		{"gate", func(c *Controller) { c.GateOpen, c.GateReason = false, "not the leader" }, Note, CauseGateClosed, "no run may begin: not the leader"},
+		{"gate ended", func(c *Controller) { c.GateOpen, c.Gate, c.GateReason = false, GateEnded, "pods has stopped" }, Broken, CauseGateEnded, "no run may begin: pods has stopped"},
 		{"behind", func(c *Controller) { c.Queued, c.OldestQueued = 7, ago(time.Minute) }, Warning, CauseQueueBehind, "7 keys wait for a worker, the oldest for 1m0s; 1 of 4 workers run"},
 		{"behind, and nothing runs", func(c *Controller) { c.Running, c.OldestQueued = 0, ago(time.Minute) }, Broken, CauseQueueBehind, "0 of 4"},
+		{"a run that takes minutes", func(c *Controller) { c.OldestRun, c.Failing = ago(9*time.Minute), 1 }, Warning, CauseFailingKeys, "1 key failed"},
+		{"a run that hangs", func(c *Controller) { c.Running, c.Again, c.OldestRun = 3, 2, ago(time.Hour) }, Warning, CauseRunStalled, "the oldest of 3 runs has lasted for 1h0m; 2 running keys changed since"},
 		{"failing", func(c *Controller) { c.Failing = 2 }, Warning, CauseFailingKeys, "2 keys failed"},
 		{"hot", func(c *Controller) { c.Hot = []HotKey{{Key: "private", Runs: 90}} }, Warning, CauseHotKeys, "1 key runs more than ten times within a minute, the hottest 90 times"},
 		{"unmapped", func(c *Controller) { c.Unmapped = 1 }, Warning, CauseUnmapped, "1 change could not"},
@@ -307,7 +310,7 @@ func TestCausesAreAFixedSetOfNamesForMetrics(t *testing.T) {
 			t.Errorf("%q is a constant, and no error has it", c)
 		}
 	}
-	if len(seen) != 17+22 {
+	if len(seen) != 17+24 {
 		t.Errorf("%d causes", len(seen))
 	}
 }

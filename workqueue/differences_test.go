@@ -3,6 +3,7 @@ package workqueue
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,8 @@ import (
 // engine has the constructors of one side.
 type engine struct {
 	queue       func() kw.TypedInterface[string]
+	numbers     func() kw.TypedInterface[float64]
+	over        func(kw.Queue[string]) kw.TypedInterface[string]
 	delaying    func(kw.TypedDelayingQueueConfig[string]) kw.TypedDelayingInterface[string]
 	controllers func() kw.TypedRateLimiter[string]
 	exponential func(base, most time.Duration) kw.TypedRateLimiter[string]
@@ -28,7 +31,11 @@ type engine struct {
 
 var (
 	ours = engine{
-		queue:       func() kw.TypedInterface[string] { return NewTyped[string]() },
+		queue:   func() kw.TypedInterface[string] { return NewTyped[string]() },
+		numbers: func() kw.TypedInterface[float64] { return NewTyped[float64]() },
+		over: func(q kw.Queue[string]) kw.TypedInterface[string] {
+			return NewTypedWithConfig(TypedQueueConfig[string]{Queue: q})
+		},
 		delaying:    NewTypedDelayingQueueWithConfig[string],
 		controllers: DefaultTypedControllerRateLimiter[string],
 		exponential: NewTypedItemExponentialFailureRateLimiter[string],
@@ -36,7 +43,11 @@ var (
 		parallelize: func(pieces int) { ParallelizeUntil(context.Background(), 1, pieces, func(int) {}) },
 	}
 	theirs = engine{
-		queue:       func() kw.TypedInterface[string] { return kw.NewTyped[string]() },
+		queue:   func() kw.TypedInterface[string] { return kw.NewTyped[string]() },
+		numbers: func() kw.TypedInterface[float64] { return kw.NewTyped[float64]() },
+		over: func(q kw.Queue[string]) kw.TypedInterface[string] {
+			return kw.NewTypedWithConfig(kw.TypedQueueConfig[string]{Queue: q})
+		},
 		delaying:    kw.NewTypedDelayingQueueWithConfig[string],
 		controllers: kw.DefaultTypedControllerRateLimiter[string],
 		exponential: kw.NewTypedItemExponentialFailureRateLimiter[string],
@@ -142,6 +153,21 @@ var differences = []struct {
 	{"ParallelizeUntil is given fewer than no pieces", func(e engine) string {
 		return panicked(func() { e.parallelize(-5) })
 	}, "", "makechan: size out of range"},
+	{"an item does not equal itself", func(e engine) string {
+		q := e.numbers()
+		q.Add(math.NaN())
+		q.ShutDown()
+		_, ended := q.Get()
+		return fmt.Sprint("handed out: ", !ended)
+	}, "handed out: false", "handed out: true"},
+	{"the Queue of a configuration holds items already", func(e engine) string {
+		held := kw.DefaultQueue[string]()
+		held.Push("a")
+		q := e.over(held)
+		q.ShutDown()
+		_, ended := q.Get()
+		return fmt.Sprint("handed out: ", !ended)
+	}, "handed out: false", "handed out: true"},
 }
 
 // begin has an item processed.

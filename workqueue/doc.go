@@ -32,9 +32,9 @@
 //
 // # Differences
 //
-// Where client-go is known to be wrong or weak, this package differs. Each of
-// these is a test that runs over both and so notices when client-go has been
-// mended.
+// Where client-go is known to be wrong or weak, this package differs; the last two
+// are only differences. Each of these is a test that runs over both and so notices
+// when client-go has been mended.
 //
 //   - When Done is called of an item that is queued and that nobody processes:
 //     it stands in the queue twice, and two workers process it at a time. Here:
@@ -60,6 +60,10 @@
 //     item has one token to come.
 //   - When ParallelizeUntil is given fewer than no pieces: it panics: makechan:
 //     size out of range. Here: there is nothing to do.
+//   - When an item does not equal itself, such as a NaN: each one that is added is
+//     handed out. Here: it is dropped, since Done would not find it.
+//   - When the Queue of a configuration holds items already: they are handed out.
+//     Here: they are dropped.
 //
 // # What stays
 //

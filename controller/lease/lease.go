@@ -32,7 +32,8 @@ type Options struct {
 	// part if it is empty.
 	Identity string
 	// Duration is for how long a leader that is not heard of is left alone: 15 s
-	// if 0. The clocks of replicas may differ, but must run at the same pace.
+	// if 0. It must be whole seconds, since the Lease holds no fractions. The clocks of
+	// replicas may differ, but must run at the same pace.
 	Duration time.Duration
 	// RenewDeadline is how long this replica tries to renew before it gives up
 	// leadership: 10 s if 0. It must be shorter than Duration.
@@ -86,6 +87,10 @@ func New(client coordinationv1.LeasesGetter, o Options) (*Elector, error) {
 	o.Duration = cmp.Or(o.Duration, 15*time.Second)
 	o.RenewDeadline = cmp.Or(o.RenewDeadline, 10*time.Second)
 	o.RetryPeriod = cmp.Or(o.RetryPeriod, 2*time.Second)
+	// Other replicas read int32 seconds; the RenewDeadline is compared with the same below.
+	if o.Duration < time.Second || time.Duration(int32(o.Duration/time.Second))*time.Second != o.Duration {
+		errs = append(errs, fmt.Errorf("option Duration is %v, must be whole seconds, at least one: others would take the lease earlier than this replica gives it up", o.Duration))
+	}
 	e := &Elector{opts: o, client: client}
 	if len(errs) == 0 {
 		if _, err := e.newTerm().elector(); err != nil {
@@ -242,7 +247,11 @@ func (t *term) free() {
 			})
 		}
 		if apierrors.IsConflict(err) {
-			continue
+			select {
+			case <-time.After(o.RetryPeriod):
+				continue
+			case <-ctx.Done():
+			}
 		}
 		if err != nil {
 			slog.Default().Warn("lease was not released, and expires", "lease", o.Namespace+"/"+o.Name, "err", err)

@@ -132,6 +132,37 @@ func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 	if _, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", RenewDeadline: time.Hour}); err == nil {
 		t.Error("a deadline longer than the lease is taken")
 	}
+	// The Lease holds seconds in an int32.
+	for _, d := range []time.Duration{900 * time.Millisecond, 15900 * time.Millisecond, -time.Second, 1 << 32 * time.Second} {
+		_, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", Duration: d, RenewDeadline: 600 * time.Millisecond, RetryPeriod: 100 * time.Millisecond})
+		if err == nil || !strings.Contains(err.Error(), "Duration") {
+			t.Errorf("a Duration of %v: %v", d, err)
+		}
+	}
+}
+
+// TestAReleaseThatConflictsIsTriedAgainAfterAPause has a server that refuses the release
+// for as long as it is tried.
+func TestAReleaseThatConflictsIsTriedAgainAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient()
+		updates := 0
+		client.PrependReactor("update", "leases", func(action k8stesting.Action) (bool, runtime.Object, error) {
+			if *action.(k8stesting.UpdateAction).GetObject().(*coordinationv1.Lease).Spec.HolderIdentity != "" {
+				return false, nil, nil
+			}
+			updates++
+			return true, nil, apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("it has changed"))
+		})
+		led, err := replica(t, client, "a").Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		led.Release()
+		if updates < 2 || updates > 6 { // 10 s, every 2 s
+			t.Errorf("%d attempts", updates)
+		}
+	})
 }
 
 // TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded has two controllers with one Elector,

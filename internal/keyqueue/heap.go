@@ -87,6 +87,8 @@ type queued[K comparable] struct {
 	// oldest is known whatever order they are served in. Some keys that have left the
 	// queue are still in the list; their number is bounded by trim.
 	arrivals []arrival[K]
+	// head is the place of the oldest of them that is queued.
+	head int
 	// Invariant: the keys in line are among arrivals[next:], by rising times, of which
 	// last is the latest.
 	next, inLine int
@@ -169,9 +171,12 @@ func (q *queued[K]) moved(r *record[K]) {
 	}
 }
 
-// trim removes keys from arrivals that have left the queue, if they are more than
-// half. Its cost is theirs.
+// trim finds the oldest key, and removes keys from arrivals that have left the queue, if
+// they are more than half. Its cost is theirs.
 func (q *queued[K]) trim() {
+	for q.head < len(q.arrivals) && !q.arrivals[q.head].queued() {
+		q.head++
+	}
 	n := q.len()
 	if len(q.arrivals) <= 2*n+64 {
 		return
@@ -192,15 +197,13 @@ func (q *queued[K]) trim() {
 		next = len(kept)
 	}
 	clear(q.arrivals[min(len(kept), len(q.arrivals)):])
-	q.arrivals, q.next = kept, next
+	q.arrivals, q.head, q.next = kept, 0, next
 }
 
 // oldest returns when the oldest key entered the queue.
 func (q *queued[K]) oldest() (entered int64, ok bool) {
-	for i := range q.arrivals {
-		if q.arrivals[i].queued() {
-			return q.arrivals[i].entered, true
-		}
+	if q.head == len(q.arrivals) {
+		return 0, false
 	}
-	return 0, false
+	return q.arrivals[q.head].entered, true
 }

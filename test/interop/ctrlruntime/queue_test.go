@@ -362,19 +362,20 @@ func TestASetShowsTheQueue(t *testing.T) {
 			q.AddAfter(key, time.Minute)
 		})
 		key, _ := q.Get()
+		q.Add(key)
 		testbubble.Pass(time.Second)
 		all := set.Controllers()
 		if len(all) != 1 {
 			t.Fatalf("%d controllers", len(all))
 		}
 		r, d := all[0].Status(), all[0].Inspect()
-		got := fmt.Sprintf("%s, %d workers: queued %d, running %d, waiting %d, failing %d; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
-			r.Name, r.Workers, r.Queued, r.Running, r.Waiting, r.Failing, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
-		want := "shown, 3 workers: queued 2, running 1, waiting 1, failing 1; succeeded 2, failed 2, terminal 1, adds 7, runs 4 of 4s"
+		got := fmt.Sprintf("%s, %d workers: queued %d, running %d for %v, again %d, waiting %d, failing %d; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
+			r.Name, r.Workers, r.Queued, r.Running, r.Unfinished, r.Again, r.Waiting, r.Failing, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
+		want := "shown, 3 workers: queued 2, running 1 for 1s, again 1, waiting 1, failing 1; succeeded 2, failed 2, terminal 1, adds 8, runs 4 of 4s"
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if len(d.Running) != 1 || d.Running[0].Key != fmt.Sprint(key) || time.Since(d.Running[0].Since) != time.Second {
+		if len(d.Running) != 1 || d.Running[0].Key != fmt.Sprint(key) || !d.Running[0].Since.Equal(r.OldestRun) {
 			t.Errorf("running: %+v", d.Running)
 		}
 		if len(d.Failing) != 1 || d.Failing[0].Key != "1" || d.Failing[0].Failures != 1 {
