@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"weak"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,8 +17,8 @@ import (
 // that client-go, k8s.io/component-base and controller-runtime give to work queues and
 // informers, so that dashboards made for them go on working. Controllers of one name are
 // one series, their sum (for the longest run their maximum), and a counter never goes back:
-// it keeps the counts of controllers that have left the set. It reads the set when it is
-// scraped.
+// it keeps the counts of controllers that have left the set, also of one that comes back. It
+// reads the set when it is scraped.
 //
 // controller-runtime has a work queue provider with the same names: do not register both
 // with one registry.
@@ -54,30 +53,11 @@ type clientGo struct {
 	version *metrics[uint64]
 
 	mu sync.Mutex
-	// ended are the counts of controllers that have left the set for good, by name: bounded
-	// by the names that there ever were. last is what each of the others was last seen with,
-	// by its identity. Guarded by mu.
+	// ended are the counts of controllers that have left the set, by name: bounded by the
+	// names that there ever were. last is what each controller in the set was seen with.
+	// Guarded by mu.
 	ended map[string]*queueCounts
 	last  map[any]named
-}
-
-// identity returns what a controller is known by when it comes back to the set. A weak
-// pointer does not keep it meanwhile. Values that cannot be compared are known by name.
-func identity(ctrl kinglet.ObservableController, name string) any {
-	v := reflect.ValueOf(ctrl)
-	switch {
-	case v.Kind() == reflect.Pointer:
-		return weak.Make((*byte)(v.UnsafePointer()))
-	case v.Comparable():
-		return ctrl
-	}
-	return name
-}
-
-// mayComeBack reports whether a controller that has left the set is still in use.
-func mayComeBack(identity any) bool {
-	w, ok := identity.(weak.Pointer[byte])
-	return ok && w.Value() != nil
 }
 
 // named is what the controllers of one name have counted.
@@ -130,36 +110,26 @@ func (c *clientGo) queues(s *scrape) {
 	for _, ctrl := range c.set.Controllers() {
 		st := ctrl.Status()
 		n := named{valid(st.Name), queueCounts{st.Adds, st.Retries, st.Waits, st.Runs}}
-		id := identity(ctrl, n.name)
-		if other := now[id]; id == any(n.name) {
-			n.add(&other.queueCounts)
-		}
-		now[id] = n
+		if reflect.ValueOf(ctrl).Comparable() {
+			now[ctrl] = n
+		} // else its counts are lost with it
 		all := cmp.Or(series[n.name], &queueState{})
 		series[n.name] = all
+		all.add(&n.queueCounts)
 		all.queued += float64(st.Queued + st.Again)
 		all.unfinished += st.Unfinished.Seconds()
 		if !st.OldestRun.IsZero() {
 			all.longest = max(all.longest, s.now.Sub(st.OldestRun).Seconds())
 		}
 	}
-	for id, n := range c.last {
-		if _, ok := now[id]; ok {
-			continue
+	for ctrl, n := range c.last {
+		if _, ok := now[ctrl]; !ok {
+			all := cmp.Or(c.ended[n.name], &queueCounts{})
+			c.ended[n.name] = all
+			all.add(&n.queueCounts)
 		}
-		if mayComeBack(id) {
-			now[id] = n
-			continue
-		}
-		all := cmp.Or(c.ended[n.name], &queueCounts{})
-		c.ended[n.name] = all
-		all.add(&n.queueCounts)
 	}
 	c.last = now
-	for _, n := range now {
-		series[n.name] = cmp.Or(series[n.name], &queueState{})
-		series[n.name].add(&n.queueCounts)
-	}
 	for name, all := range c.ended {
 		series[name] = cmp.Or(series[name], &queueState{})
 		series[name].add(all)
