@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the table in docs/observabili
 func TestObservabilityHasTheTableOfMetrics(t *testing.T) {
 	const (
 		docs  = "../../docs/observability.md"
-		begin = "<!-- table of metrics: go test -C prometheus -run Table -rewrite && go test -C hack -run Table -rewrite ./release -->\n\n"
+		begin = "<!-- table of metrics: go test -C prometheus -run Table . -rewrite && go test -C hack -run Table ./release -rewrite -->\n\n"
 		end   = "\n<!-- end of the table of metrics -->\n"
 	)
 	table, text := read(t, "../../prometheus/testdata/metrics.md"), read(t, docs)
