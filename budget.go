@@ -3,6 +3,9 @@ package kinglet
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,11 +37,17 @@ type ledger[T any] struct {
 	// which there was no room, since when there are any.
 	sizes, short map[Key]int64
 	since        time.Time
+	// least is not more than any size in short.
+	least int64
 	// arriving are objects of the steps, or the lists, that are under way in their scopes.
 	arriving map[Key]arrival
 	// leaving is the object that is about to become metadata, so that others have room.
 	leaving Key
 }
+
+// unknownSize is the size of an object that a client has decoded and that is metadata, until it
+// is read.
+const unknownSize = 1
 
 // arrival is an object on its way to the store.
 type arrival struct {
@@ -180,6 +189,9 @@ func (l *ledger[T]) countLocked(key Key, size, taken int64) {
 func (l *ledger[T]) shortLocked(key Key, size int64) {
 	switch delete(l.short, key); {
 	case size > 0:
+		if len(l.short) == 0 || size < l.least {
+			l.least = size
+		}
 		if l.short[key] = size; l.since.IsZero() {
 			l.since = time.Now()
 		}
@@ -189,15 +201,27 @@ func (l *ledger[T]) shortLocked(key Key, size int64) {
 }
 
 // take takes the room for an object that is about to become whole in the store, or must. The
-// caller calls became when it has, or Budget.Give.
+// caller calls became when it has, or Budget.Give. If there is no room, its size is noted.
 func (l *ledger[T]) take(key Key, obj T, must bool) (size int64, ok bool) {
 	if l.budget == nil {
 		return 0, true
 	}
 	l.mu.Lock()
-	size = cmp.Or(l.short[key], footprint.One(obj))
-	l.mu.Unlock()
-	return size, l.budget.Take(size, must)
+	defer l.mu.Unlock()
+	if size = l.short[key]; size <= unknownSize {
+		size = footprint.One(obj)
+	}
+	if ok = l.budget.Take(size, must); !ok {
+		l.shortLocked(key, size)
+	}
+	return size, ok
+}
+
+// noted returns the size of an object that the store holds, if that is known.
+func (l *ledger[T]) noted(key Key) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.sizes[key], l.short[key])
 }
 
 // leave sets leaving.
@@ -230,27 +254,35 @@ func (l *ledger[T]) forget(key Key) {
 	l.shortLocked(key, 0)
 }
 
-// fits returns the keys of objects for which there was no room and is now, not more than
-// fit beside those that are being read, or wait for it.
-func (l *ledger[T]) fits(reading, waiting map[Key]struct{}) (keys []Key) {
-	if l.budget == nil {
+// fits returns the keys of objects for which there was no room and is now, a few of them, and
+// not more than fit beside those that are being read, or wait for it. They are none of skip.
+func (l *ledger[T]) fits(reading, waiting map[Key]struct{}, skip ...map[Key]struct{}) (keys []Key) {
+	const few = 4 * settleReads
+	if l.budget == nil || len(waiting) >= few {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	total := int64(0)
-	for _, of := range []map[Key]struct{}{reading, waiting} {
+	room := l.budget.Room()
+	skip = append(skip, reading, waiting)
+	for _, of := range skip[len(skip)-2:] {
 		for key := range of {
-			total += l.short[key]
+			room -= l.short[key]
 		}
 	}
+	least := int64(math.MaxInt64)
 	for key, size := range l.short {
-		_, now := reading[key]
-		if _, soon := waiting[key]; !now && !soon && l.budget.Has(total+size) {
-			total += size
+		if room < l.least || len(keys) == few {
+			return keys
+		}
+		least = min(least, size)
+		is := func(in map[Key]struct{}) bool { _, is := in[key]; return is }
+		if size <= room && !slices.ContainsFunc(skip, is) {
+			room -= size
 			keys = append(keys, key)
 		}
 	}
+	l.least = least
 	return keys
 }
 
@@ -319,19 +351,28 @@ func (b budgeted[T]) Watch(ctx context.Context, req source.WatchRequest[T], yiel
 	if listing || req.OnOpen == nil { // else a list is published when the watch opens
 		b.demand.ledger.arrived(b.scope)
 	}
-	return b.Source.Watch(ctx, req, func(events []source.Event[T]) error {
+	step := func(events []source.Event[T]) error {
 		for i := range events {
-			ev := &events[i]
-			if ev.Type == source.Added || ev.Type == source.Modified {
+			if ev := &events[i]; ev.Type == source.Added || ev.Type == source.Modified {
 				b.fit(&ev.Item)
 			}
-			listing = listing && !ev.InitialEventsEnd
 		}
 		if listing {
 			return yield(events)
 		}
 		defer b.demand.ledger.arrived(b.scope)
 		return yield(events)
+	}
+	return b.Source.Watch(ctx, req, func(events []source.Event[T]) error {
+		// What follows the initial events is a step of its own: they are a list.
+		if end := slices.IndexFunc(events, func(ev source.Event[T]) bool { return listing && ev.InitialEventsEnd }); end >= 0 {
+			err := step(events[:end+1])
+			listing = false
+			if events = events[end+1:]; err != nil || len(events) == 0 {
+				return err
+			}
+		}
+		return step(events)
 	})
 }
 
@@ -341,14 +382,21 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 	if it.Err != nil {
 		return // what is held stays
 	}
-	size := cmp.Or(it.Size, footprint.One(it.Object))
+	size := it.Size
+	switch whole := !partial(it.Object); {
+	case size == 0 && whole:
+		size = footprint.One(it.Object)
+	case size == 0:
+		size = max(d.ledger.noted(it.Key), unknownSize)
+	}
 	if !partial(it.Object) {
 		if d.ledger.arrives(it.Key, size, true, d.holds(it.Key)) {
 			return
 		}
 		obj, err := reduce(b.Source, it.Object)
 		if err != nil {
-			it.Err = err
+			d.opts.OnError(d.named(fmt.Errorf("%s stays whole without room for it: %w", it.Key, err)))
+			d.ledger.arrives(it.Key, size, true, true)
 			return
 		}
 		if it.Object, it.Memo = obj, nil; !partial(it.Object) {

@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -284,6 +285,9 @@ func (o *OnDemand[T]) signal() {
 // handle forgets what was read of earlier versions, and has objects looked at that were
 // decoded before their key was held, or released.
 func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
+	if o.ledger.budget != nil {
+		o.signal() // one that was to become whole may have gone, and left room
+	}
 	for i := range changes {
 		c := &changes[i]
 		if c.Type == Deleted {
@@ -333,11 +337,9 @@ type settled[T any] struct {
 // settle gives stored objects the form that they are to have, until ctx ends. It alone
 // changes their forms; reads run beside it.
 func (o *OnDemand[T]) settle(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-o.Synced():
-	}
+	// Handlers, and so handle, begin once all sources have been listed, which one may never be.
+	synced, early := o.Synced(), time.NewTicker(settleRetry)
+	defer early.Stop()
 	retry := settleRetry
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -354,6 +356,12 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 				<-ended
 			}
 			return
+		case <-synced:
+			synced = nil
+			early.Stop()
+			o.takeHeld(looked)
+		case <-early.C:
+			o.takeHeld(looked)
 		case <-o.wake:
 			o.takeChanged(looked)
 		case <-again.C:
@@ -378,10 +386,8 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 			}
 		}
 		o.makeRoom()
-		for _, key := range o.ledger.fits(reading, waiting) {
-			if _, is := ahead[key]; !is {
-				looked[key] = struct{}{}
-			}
+		for _, key := range o.ledger.fits(reading, waiting, ahead, failed) {
+			looked[key] = struct{}{}
 		}
 		for key := range looked {
 			if _, now := reading[key]; now {
@@ -430,6 +436,13 @@ func (o *OnDemand[T]) takeChanged(to map[Key]struct{}) {
 	defer o.mu.Unlock()
 	maps.Copy(to, o.changed)
 	clear(o.changed)
+}
+
+// takeHeld copies the keys of held to others.
+func (o *OnDemand[T]) takeHeld(to map[Key]struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.Copy(to, o.held)
 }
 
 // look makes the stored object of a key metadata if it is not to be whole any more, and
@@ -498,8 +511,11 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	}
 	size, ok := o.ledger.take(key, whole, o.holds(key))
 	switch {
-	case !ok:
-		return nil // another informer was faster
+	case !ok: // another informer was faster
+		if _, there := o.store.Get(key); !there {
+			o.ledger.forget(key) // it has gone since
+		}
+		return nil
 	case o.substitute(p, key, obj, whole, size, at.Epoch):
 		o.reads.Forget(key, readthrough.State{})
 	case o.ledger.budget != nil:
@@ -556,10 +572,10 @@ func (o *OnDemand[T]) read(ctx context.Context, key Key, at readthrough.State) (
 		}
 		return nil
 	})
-	if failed != nil {
-		err = failed
+	if apierrors.IsNotFound(failed) {
+		return found, fmt.Errorf("%s is not there to be listed: %v", o.listed().GroupResource(), failed) // which says nothing about the object
 	}
-	return found, err
+	return found, cmp.Or(failed, err)
 }
 
 func (o *OnDemand[T]) notFound(key Key) error {

@@ -1,7 +1,6 @@
 package kinglet
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -40,10 +39,7 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 		if _, twice := named[s.Scope.ID]; twice {
 			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, ErrScopeExists)
 		}
-		if s.Source == nil {
-			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, errNoSource)
-		}
-		if err := p.indexable(s.Source); err != nil {
+		if err := p.check(s); err != nil {
 			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, err)
 		}
 		named[s.Scope.ID] = s
@@ -86,8 +82,6 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 	p.announceLocked()
 	return nil
 }
-
-var errNoSource = errors.New("no source")
 
 // beginChange stops the sources that are not named, whose scope IDs stay in use. It
 // returns them and the sources to add.

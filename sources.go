@@ -210,19 +210,13 @@ func (p *sources[T]) findLocked(scope string) *pipeline[T] {
 // before is the version at which the store holds objects of the scope; empty if it holds
 // none.
 func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
-	if s.Source == nil {
-		return errNoSource
-	}
-	if err := p.indexable(s.Source); err != nil {
+	if err := p.check(s); err != nil {
 		return err
 	}
 	i := p.informer
 	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
 	followed, stepped := s.Source, (func([]store.Change[T], bool))(nil)
 	if d := i.opts.demand; d != nil {
-		if s.Whole == nil {
-			return errors.New("no source of whole objects, which an informer on demand needs")
-		}
 		followed, stepped = d.join(s)
 	}
 	one.sink = sink.New(sink.Options[T]{
@@ -266,10 +260,16 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	return nil
 }
 
-// indexable returns an error if an index reads what a source leaves out.
-func (p *sources[T]) indexable(src source.Source[T]) error {
+// check returns an error if a source cannot be followed, or an index reads what it leaves out.
+func (p *sources[T]) check(s ScopedSource[T]) error {
+	if s.Source == nil {
+		return errors.New("no source")
+	}
+	if p.informer.opts.demand != nil && s.Whole == nil {
+		return errors.New("no source of whole objects, which an informer on demand needs")
+	}
 	for name, fn := range p.informer.store.IndexFuncs() {
-		if err := checkIndex(src, name, fn); err != nil {
+		if err := checkIndex(s.Source, name, fn); err != nil {
 			return err
 		}
 	}

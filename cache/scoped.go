@@ -31,7 +31,8 @@ type ScopedListerWatcher struct {
 type ScopedInformerOptions struct {
 	SharedIndexInformerOptions
 	// OnDemand makes the informer hold metadata, and some objects whole: see
-	// kinglet.OnDemand. Its own Options are those of this informer. If nil, all are whole.
+	// kinglet.OnDemand. Its own Options are those of this informer. A Transform must then
+	// leave names, and the labels by which objects are chosen. If nil, all are whole.
 	OnDemand *kinglet.OnDemandOptions[any]
 	// Sharing is what objects share their parts through; source.OwnSharing if nil.
 	Sharing *source.Sharing

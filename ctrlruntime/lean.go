@@ -41,12 +41,14 @@ type ByObject struct {
 	// server: see OnDemand. The object is not found if the cache's selectors do not select
 	// it there. It may be of a later version than the cache has reached, so that a Get after
 	// it goes back in time if the cache holds the object whole by then. With Options.Budget or
-	// Hold, a Transform that changes whether an object is selected is an error.
+	// Hold, a Transform that changes whether an object is selected is an error; one that
+	// renames an object always is.
 	Whole labels.Selector
 	// OnDemand is how many bytes the objects may take that Get has read from the server
 	// and keeps, each as long as its metadata has the version that was read; 0 keeps none.
 	// The least recently used are forgotten first. Calls that wait for one object share a
-	// request. It needs Whole without Keep; labels.Nothing holds only metadata.
+	// request. MutationDetection does not watch what is kept. It needs Whole without Keep;
+	// labels.Nothing holds only metadata.
 	OnDemand int64
 }
 
@@ -110,8 +112,8 @@ func (l *lean) apply(scope *kingletcache.ScopedListerWatcher) {
 	}
 }
 
-// transform returns the Transform of a namespace, which may be nil. It has to leave the labels
-// that Whole selects by, if they are still needed.
+// transform returns the Transform of a namespace, which may be nil. It has to leave names, and
+// the labels that Whole selects by, if they are still needed.
 func (l *lean) transform(f toolscache.TransformFunc) kingletcache.TransformFunc {
 	if f == nil || !l.hides() {
 		return kingletcache.TransformFunc(f)
@@ -120,9 +122,18 @@ func (l *lean) transform(f toolscache.TransformFunc) kingletcache.TransformFunc 
 		m, err := meta.Accessor(obj)
 		return err == nil && l.Whole.Matches(labels.Set(m.GetLabels()))
 	}
+	key := func(obj any) (key client.ObjectKey) {
+		if m, err := meta.Accessor(obj); err == nil {
+			key = client.ObjectKey{Namespace: m.GetNamespace(), Name: m.GetName()}
+		}
+		return key
+	}
 	return func(obj any) (any, error) {
-		before := selected(obj)
+		before, name := selected(obj), key(obj)
 		out, err := f(obj)
+		if err == nil && key(out) != name {
+			err = fmt.Errorf("the Transform makes it %s, by which the server cannot be asked for it: ByObject.Whole needs the names that objects have there", key(out))
+		}
 		if err == nil && l.decides.Load() && selected(out) != before {
 			err = errors.New("the Transform changes the labels by which ByObject.Whole selects the object, which a Budget and Hold need")
 		}
@@ -285,7 +296,8 @@ func (k *kind) getWhole(ctx context.Context, key kinglet.Key, out client.Object,
 // on, whether they exist or not, beside those of ByObject.Whole: see kinglet.OnDemand.Hold.
 // Informers and lists of the kind have them from then on. The kind needs an entry in
 // Options.ByObject with Whole and without Keep. Hold makes an informer if there is none; it
-// does not block for its objects. RemoveInformer ends what Hold began.
+// does not block for its objects. What Hold began ends once the informers of all forms of the
+// kind have been removed.
 //
 // The error is a *ForeignCacheError for a cache of another package.
 func Hold(c cache.Cache, obj client.Object, keys ...client.ObjectKey) error {

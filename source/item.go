@@ -87,5 +87,5 @@ func (it *Item[T]) identity() encoding.Identity {
 
 // withoutObject returns it without its object and memo.
 func withoutObject[T, W any](it *Item[W]) Item[T] {
-	return Item[T]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: it.Err}
+	return Item[T]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: it.Err, Size: it.Size}
 }

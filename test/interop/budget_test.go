@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
@@ -252,6 +254,92 @@ func TestWhatIsShortIsMetadata(t *testing.T) {
 		}
 		if bytes > 100_000 {
 			t.Errorf("%d bytes are whole", bytes)
+		}
+	})
+}
+
+// atOnce is a source whose first events come in one batch with what follows them, as over a line
+// that is slower than the server.
+type atOnce struct {
+	source.Source[*corev1.ConfigMap]
+}
+
+func (s atOnce) Watch(ctx context.Context, req source.WatchRequest[*corev1.ConfigMap], yield func([]source.Event[*corev1.ConfigMap]) error) error {
+	var held []source.Event[*corev1.ConfigMap]
+	return s.Source.Watch(ctx, req, func(events []source.Event[*corev1.ConfigMap]) error {
+		held = append(held, events...)
+		if req.SendInitialEvents && held[len(held)-1].InitialEventsEnd || len(held) == 0 {
+			return nil // and what comes next
+		}
+		all := held
+		held = nil
+		return yield(all)
+	})
+}
+
+func TestWhatFollowsTheInitialEventsIsShortToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			src, err := fromConfig[*corev1.ConfigMap](cfg, o)
+			return atOnce{src}, err
+		}
+		d := newDemand(t, slow, kinglet.OnDemandOptions[*corev1.ConfigMap]{Whole: everything, Budget: kinglet.NewBudget(16_500)})
+		for name, size := range map[string]int{"m0": 1_000, "m1": 5_000, "m2": 10_000} {
+			must(d.storage.Create(large(name, size)))
+		}
+		d.run()
+		synctest.Wait()
+		must(d.storage.Put(large("m1", 5_600)))
+		time.Sleep(time.Minute)
+		if n := d.Store().Len() - len(d.wholeOnes()); n == 0 || d.Status().Budget.Short != n {
+			t.Errorf("%d objects are metadata; %+v", n, d.Status().Budget)
+		}
+		must(d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: "m2"}, nil))
+		time.Sleep(time.Minute)
+		if whole := d.wholeOnes(); len(whole) != 2 {
+			t.Errorf("with room for all %v are whole; %+v", whole, d.Status().Budget)
+		}
+	})
+}
+
+func TestACheckFindsNoDifferenceInAnObjectThatIsBecomingWholeOrMetadata(t *testing.T) {
+	for name, held := range map[string]bool{"hold": false, "release": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDemand(t, fromConfig[*corev1.ConfigMap], none, "a", "b")
+				if held {
+					d.Hold(mapKey("a"))
+				}
+				d.run()
+				d.fault.Store(&apiserver.Fault{Delay: time.Second})
+				if held {
+					d.Release(mapKey("a"))
+				} else {
+					d.Hold(mapKey("a"))
+				}
+				r, err := d.CheckConsistency(t.Context())
+				if err != nil || r.Differences > 0 || r.Compared != 2 {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+func TestSourcesOnDemandWithoutWholeObjectsAreRefusedBeforeOthersGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], none, "a")
+		d.run()
+		synctest.Wait()
+		src := must(fromConfig[*corev1.ConfigMap](d.server.Config(), source.Options{}))
+		err := d.SetSources(kinglet.ScopedSource[*corev1.ConfigMap]{Scope: kinglet.NamespaceScope("ns"), Source: src})
+		if err == nil || !strings.Contains(err.Error(), "whole objects") {
+			t.Errorf("refused with %v", err)
+		}
+		must(d.storage.Create(configMap("b", "1")))
+		synctest.Wait()
+		if n := d.Store().Len(); n != 2 {
+			t.Errorf("it has %d objects then", n)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func (b *Budget) Leave(m *Member) {
 func (b *Budget) Take(n int64, must bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !must && !b.hasLocked(n) {
+	if !must && n > b.roomLocked() {
 		return false
 	}
 	for _, m := range b.members {
@@ -87,17 +87,21 @@ func (b *Budget) changedLocked() {
 }
 
 // Has reports whether Take would take n bytes.
-func (b *Budget) Has(n int64) bool {
+func (b *Budget) Has(n int64) bool { return n <= b.Room() }
+
+// Room returns how many bytes Take would take. It is negative if more are taken than there are.
+func (b *Budget) Room() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.hasLocked(n)
+	return b.roomLocked()
 }
 
-func (b *Budget) hasLocked(n int64) bool {
+func (b *Budget) roomLocked() int64 {
+	room := b.limit - b.used
 	for _, m := range b.members {
-		n -= m.Spare()
+		room += m.Spare()
 	}
-	return b.used+n <= b.limit
+	return room
 }
 
 // Used returns how many bytes are taken, and how many there are in all.

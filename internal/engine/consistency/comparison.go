@@ -182,6 +182,8 @@ func (c *comparison[T]) difference(held T, it *source.Item[T], f *Inconsistency)
 		return OtherVersion
 	case c.config.Options.IdentityOnly || isZero(it.Object):
 		return 0
+	case partial(held) != partial(it.Object):
+		return 0 // one of them is to be held in another form since
 	}
 	// Objects of a list may lack the TypeMeta that those of a watch have.
 	if a, ok := any(held).(runtime.Object); ok {
@@ -193,6 +195,11 @@ func (c *comparison[T]) difference(held T, it *source.Item[T], f *Inconsistency)
 		return 0
 	}
 	return OtherContent
+}
+
+func partial(obj any) bool {
+	m, ok := obj.(metav1.Object)
+	return ok && source.IsPartial(m)
 }
 
 // newer reports whether version a is known to come after b.

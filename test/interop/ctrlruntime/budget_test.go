@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -137,6 +139,87 @@ func TestACacheKeepsToItsBudget(t *testing.T) {
 			t.Error(wrong)
 		}
 	})
+}
+
+// What is held goes beyond the budget, and goes; then the others have just the room that there is.
+func TestABudgetCountsWholeObjectsWhateverTransformThereIs(t *testing.T) {
+	for name, transform := range map[string]func(any) (any, error){"none": nil, "one": func(obj any) (any, error) { return obj, nil }} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, size, limit = 40, 10_000, 60_000
+				w := newWorld(t)
+				w.create(sized("a", "large", limit+1_000, nil))
+				for i := range n {
+					w.create(sized("a", fmt.Sprint("m", i), size, nil))
+				}
+				o := ctrlruntime.Options{Budget: kinglet.NewBudget(limit), Set: &kinglet.Set{}, ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: labels.Everything()}}}
+				c, end := w.run(o.NewCache, cache.Options{DefaultTransform: transform})
+				defer end()
+				if err := ctrlruntime.Hold(c, &corev1.ConfigMap{}, keyed("a", "large")); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				w.update(sized("a", "m0", size+1, nil)) // it comes as metadata
+				if _, err := w.storage.Delete(corev1.Resource("configmaps"), keyed("a", "large"), nil); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if b := o.Set.Status()[0].Budget; b.Short != n-5 || b.Used > limit || b.Used < 5*size {
+					t.Errorf("%+v, want five whole objects", b)
+				}
+			})
+		})
+	}
+}
+
+// A refusal of lists of one name says nothing about the object, and a namespace that is refused
+// nothing about others.
+func TestWhatIsRefusedHidesNothingThatIsHeld(t *testing.T) {
+	for name, refuse := range map[string]func(r *apiserver.Request) error{
+		"404 for lists of one name": func(r *apiserver.Request) error {
+			if byName(r) {
+				return apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{}, "", "404 page not found", 0, true)
+			}
+			return nil
+		},
+		"403 for another namespace": func(r *apiserver.Request) error {
+			if r.Namespace == "b" {
+				return apierrors.NewForbidden(corev1.Resource("configmaps"), "", nil)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.refuse = refuse
+				w.create(configMap("a", "one", nil))
+				o := ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: {Whole: labels.Nothing()}}}
+				c, end := w.run(o.NewCache, cache.Options{DefaultNamespaces: map[string]cache.Config{"a": {}, "b": {}}})
+				defer end()
+				if _, err := c.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if err := c.Get(t.Context(), keyed("a", "one"), &corev1.ConfigMap{}); apierrors.IsNotFound(err) {
+					t.Errorf("Get of an object that is there: %v", err)
+				}
+				if err := ctrlruntime.Hold(c, &corev1.ConfigMap{}, keyed("a", "one")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if !strings.Contains(name, "another") {
+					w.mu.Lock()
+					w.refuse = nil
+					w.mu.Unlock()
+					time.Sleep(time.Minute)
+				}
+				if names, err := typedNames(t, c, client.InNamespace("a")); err != nil || !slices.Equal(names, []string{"one"}) {
+					t.Errorf("the list has %v, %v", names, err)
+				}
+			})
+		})
+	}
 }
 
 func TestHoldNeedsAKindThatHidesObjects(t *testing.T) {
