@@ -100,7 +100,7 @@ func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
 
 // ReadAnswer implements AnswerReader.
 func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
-	of := a.of(s.gvr())
+	of := a.of(s.traits.Resource)
 	if a.Object == nil && a.Metadata != nil {
 		return unreadWrite[T](&a, of, &s.opts, Covered)
 	}
@@ -291,12 +291,14 @@ func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, err
 
 // selectors returns the selectors of requests.
 func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
+	var errs [2]error
 	if byLabels, err = labels.Parse(o.LabelSelector); err != nil {
-		err = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
-	} else if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
-		err = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
+		errs[0] = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
 	}
-	return byLabels, byFields, err
+	if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
+		errs[1] = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
+	}
+	return byLabels, byFields, errors.Join(errs[:]...)
 }
 
 // whole reports whether objects leave the collection only by being deleted: no selector

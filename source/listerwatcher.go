@@ -234,7 +234,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	began := time.Now()
 	p := begin(ctx, s.interception.call(honours, true, false, true, lo), honours, call, stopWatch)
 	defer p.leave()
-	res, a, err := p.wait(ctx, newOpening(req.OnOpen))
+	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
 	case err != nil:
 		return failed(ctx, err)
@@ -309,15 +309,14 @@ func stopWatch(w watch.Interface) {
 		return
 	}
 	w.Stop()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
+	late := time.After(grace)
 	for {
 		select {
 		case _, ok := <-w.ResultChan():
 			if !ok {
 				return
 			}
-		case <-timer.C:
+		case <-late:
 			// It breaks watch.Interface's promise to close.
 			return
 		}
@@ -342,12 +341,16 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 			return ItemOf(t)
 		}
 	}
-	var id encoding.Identity
+	return brokenItem[T](StageDecode, identityOf(obj), err)
+}
+
+// identityOf returns as much as there is of the identity of an object, which may be nil.
+func identityOf(obj runtime.Object) (id encoding.Identity) {
 	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
 		id.Key, _ = metaKey(m)
 		id.UID, id.Version = m.GetUID(), m.GetResourceVersion()
 	}
-	return brokenItem[T](StageDecode, id, err)
+	return id
 }
 
 // eventOf converts an event that lw's watch sent.
@@ -356,10 +359,7 @@ func eventOf[T any](in watch.Event, want *expected) Event[T] {
 	status, _ := in.Object.(*metav1.Status)
 	switch {
 	case e.Type == Unknown:
-		if m, err := meta.Accessor(in.Object); err == nil && !isNil(in.Object) {
-			e.Key, _ = metaKey(m)
-			e.ResourceVersion = m.GetResourceVersion()
-		}
+		e.Item = identified[T](identityOf(in.Object))
 		e.Err = unknownType(string(in.Type))
 	case in.Object == nil || isNil(in.Object):
 		e.noObject(nil)

@@ -67,9 +67,11 @@ func (json) Item(raw []byte) (Object, error) {
 	return Object{Raw: raw}, nil
 }
 
-// Kind implements Encoding. The last apiVersion and the last kind that are text
-// count.
-func (json) Kind(raw []byte) schema.GroupVersionKind {
+func (json) Kind(raw []byte) schema.GroupVersionKind      { return kindIn(raw, false) }
+func (json) FirstKind(raw []byte) schema.GroupVersionKind { return kindIn(raw, true) }
+
+// kindIn returns the first kind in an object, or the last. Only what is text counts.
+func kindIn(raw []byte, first bool) schema.GroupVersionKind {
 	var apiVersion, kind string
 	_ = members(raw, func(name, value []byte) bool {
 		switch string(name) {
@@ -82,22 +84,7 @@ func (json) Kind(raw []byte) schema.GroupVersionKind {
 				kind = s
 			}
 		}
-		return true
-	})
-	return schema.FromAPIVersionAndKind(apiVersion, kind)
-}
-
-// FirstKind implements Encoding.
-func (json) FirstKind(raw []byte) schema.GroupVersionKind {
-	var apiVersion, kind string
-	_ = members(raw, func(name, value []byte) bool {
-		switch string(name) {
-		case "apiVersion":
-			apiVersion, _ = text(value)
-		case "kind":
-			kind, _ = text(value)
-		}
-		return apiVersion == "" || kind == ""
+		return !first || apiVersion == "" || kind == ""
 	})
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
