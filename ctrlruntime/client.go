@@ -71,18 +71,14 @@ func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client
 	recording.Transport = c.own.Wrap(recording.Transport)
 	opts.HTTPClient = &recording
 	reads := *opts.Cache
-	withoutTheirs(&reads)
+	// controller-runtime 0.24 does not have waits of its own.
+	if f := reflect.ValueOf(&reads).Elem().FieldByName("EnableReadYourWritesConsistency"); f.IsValid() {
+		f.SetZero()
+	}
 	opts.Cache = &reads
 	wrapped, err := client.New(cfg, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &recordingClient{Client: wrapped}, nil
-}
-
-// withoutTheirs switches off controller-runtime's own waits, which 0.24 does not have.
-func withoutTheirs(opts *client.CacheOptions) {
-	if f := reflect.ValueOf(opts).Elem().FieldByName("EnableReadYourWritesConsistency"); f.IsValid() {
-		f.SetZero()
-	}
 }

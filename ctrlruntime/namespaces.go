@@ -72,10 +72,12 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	if err == nil && !namespaced {
 		return errors.New("the kind is not namespaced")
 	}
-	if err := c.takeTurn(ctx); err != nil {
-		return err
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	defer c.endTurn()
 	before := c.settings.setNamespaces(gvk, maps.Clone(namespaces))
 	changes, err := c.nextNamespaceSets(gvk)
 	if err != nil {
@@ -91,18 +93,6 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	}
 	return errors.Join(errs...)
 }
-
-// takeTurn waits for the turn to change the namespaces of storages.
-func (c *Cache) takeTurn(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (c *Cache) endTurn() { <-c.turn }
 
 // namespacesChange is a storage with its next namespaces.
 type namespacesChange struct {
@@ -181,7 +171,8 @@ func (s *namespaceSet) keeps(ns string, next *namespaceSet) (had kingletcache.Sc
 	if s.ownTransform[ns] || next.ownTransform[ns] {
 		return had, false // functions cannot be compared
 	}
-	if ns == metav1.NamespaceAll && !sameNames(s.configs, next.configs) {
+	named := func(a, b *cache.Config) bool { return true }
+	if ns == metav1.NamespaceAll && !maps.EqualFunc(s.configs, next.configs, named) {
 		return had, false
 	}
 	return s.scopes[ns], true
@@ -198,10 +189,6 @@ func sameRequests(a, b *cache.Config) bool {
 	bookmarks := func(c *cache.Config) bool { return c.EnableWatchBookmarks == nil || *c.EnableWatchBookmarks }
 	return selector(a.LabelSelector) == selector(b.LabelSelector) && selector(a.FieldSelector) == selector(b.FieldSelector) &&
 		bookmarks(a) == bookmarks(b)
-}
-
-func sameNames(a, b map[string]*cache.Config) bool {
-	return maps.EqualFunc(a, b, func(*cache.Config, *cache.Config) bool { return true })
 }
 
 // namespaceSet has the namespaces of a storage at one time, with their settings. They are not

@@ -233,7 +233,10 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 		return run, false
 	}
 	delete(q.running, item)
-	defer q.shrinkLocked()
+	defer func() {
+		q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
+		q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
+	}()
 	switch {
 	case p.retried:
 		q.counts.failed++
@@ -249,12 +252,6 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 	}
 	delete(q.failing, item)
 	return p.run, true
-}
-
-// shrinkLocked gives back the memory of a peak.
-func (q *queue[request]) shrinkLocked() {
-	q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
-	q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
 }
 
 // shrunk returns a copy of a map that has an eighth of its former entries or fewer, and
@@ -329,21 +326,29 @@ func (q *queue[request]) countUnfinished() {
 	for {
 		select {
 		case <-ticker.C:
-			q.metrics.setUnfinished(q.unfinished())
+			q.mu.Lock()
+			all, oldest := q.unfinishedLocked()
+			q.mu.Unlock()
+			longest := time.Duration(0)
+			if !oldest.IsZero() {
+				longest = time.Since(oldest)
+			}
+			q.metrics.unfinished.Set(all.Seconds())
+			q.metrics.longest.Set(longest.Seconds())
 		case <-q.stop:
 			return
 		}
 	}
 }
 
-// unfinished returns how long the requests being processed have taken so far: the sum
-// and the longest.
-func (q *queue[request]) unfinished() (all, longest time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// unfinishedLocked returns how long the requests being processed have taken so far, and
+// when the oldest of them began.
+func (q *queue[request]) unfinishedLocked() (all time.Duration, oldest time.Time) {
 	for _, p := range q.running {
-		d := time.Since(p.began)
-		all, longest = all+d, max(longest, d)
+		all += time.Since(p.began)
+		if oldest.IsZero() || p.began.Before(oldest) {
+			oldest = p.began
+		}
 	}
-	return all, longest
+	return all, oldest
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
@@ -77,11 +76,6 @@ func (m *queueMetrics[request]) Taken(_ request, priority int) { m.depth.Dec(pri
 
 // Finished implements keyqueue.Observer.
 func (*queueMetrics[request]) Finished(request) {}
-
-func (m *queueMetrics[request]) setUnfinished(all, longest time.Duration) {
-	m.unfinished.Set(all.Seconds())
-	m.longest.Set(longest.Seconds())
-}
 
 // registry is a DepthByPriority over the collectors that controller-runtime has
 // registered for its own queues, so that dashboards and alerts for these cover ours.

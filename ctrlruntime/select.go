@@ -86,7 +86,9 @@ func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, un
 // byFields returns the index matches of a field selector.
 func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.IndexMatch, error) {
 	requirements := selector.Requirements()
-	if len(requirements) == 0 || slices.ContainsFunc(requirements, inexact) {
+	if len(requirements) == 0 || slices.ContainsFunc(requirements, func(r fields.Requirement) bool {
+		return r.Operator != selection.Equals && r.Operator != selection.DoubleEquals
+	}) {
 		return nil, errors.New("non-exact field matches are not supported by the cache")
 	}
 	matches := make([]kinglet.IndexMatch, len(requirements))
@@ -121,10 +123,6 @@ func found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered b
 		}, nil
 	}
 	return inKeyOrder(found), nil
-}
-
-func inexact(r fields.Requirement) bool {
-	return r.Operator != selection.Equals && r.Operator != selection.DoubleEquals
 }
 
 // inKeyOrder returns objects ordered by their keys.

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -147,9 +148,24 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	if namespaces == nil {
 		namespaces = s.DefaultNamespaces
 	}
-	own := ofObject(kind)
+	own := cache.Config{
+		LabelSelector:         kind.Label,
+		FieldSelector:         kind.Field,
+		Transform:             kind.Transform,
+		UnsafeDisableDeepCopy: kind.UnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  kind.EnableWatchBookmarks,
+		SyncPeriod:            kind.SyncPeriod,
+	}
+	defaults := cache.Config{
+		LabelSelector:         s.DefaultLabelSelector,
+		FieldSelector:         s.DefaultFieldSelector,
+		Transform:             s.DefaultTransform,
+		UnsafeDisableDeepCopy: s.DefaultUnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  s.DefaultEnableWatchBookmarks,
+		SyncPeriod:            s.SyncPeriod,
+	}
 	if !k.namespaced || len(namespaces) == 0 {
-		all := merged(own, s.defaults())
+		all := merged(own, defaults)
 		k.configs = map[string]*cache.Config{metav1.NamespaceAll: &all}
 		return k, nil
 	}
@@ -161,7 +177,7 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 		if named {
 			config = merged(config, s.DefaultNamespaces[ns])
 		}
-		config = merged(config, s.defaults())
+		config = merged(config, defaults)
 		if ns == metav1.NamespaceAll {
 			config.FieldSelector = butFor(namespaces, config.FieldSelector)
 		}
@@ -170,49 +186,16 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	return k, nil
 }
 
-func (s *settings) defaults() cache.Config {
-	return cache.Config{
-		LabelSelector:         s.DefaultLabelSelector,
-		FieldSelector:         s.DefaultFieldSelector,
-		Transform:             s.DefaultTransform,
-		UnsafeDisableDeepCopy: s.DefaultUnsafeDisableDeepCopy,
-		EnableWatchBookmarks:  s.DefaultEnableWatchBookmarks,
-		SyncPeriod:            s.SyncPeriod,
-	}
-}
-
-// ofObject returns the settings of a ByObject entry that apply to each namespace.
-func ofObject(by cache.ByObject) cache.Config {
-	return cache.Config{
-		LabelSelector:         by.Label,
-		FieldSelector:         by.Field,
-		Transform:             by.Transform,
-		UnsafeDisableDeepCopy: by.UnsafeDisableDeepCopy,
-		EnableWatchBookmarks:  by.EnableWatchBookmarks,
-		SyncPeriod:            by.SyncPeriod,
-	}
-}
-
 // merged returns c with its unset fields taken from defaults.
 func merged(c, defaults cache.Config) cache.Config {
-	if c.LabelSelector == nil {
-		c.LabelSelector = defaults.LabelSelector
-	}
-	if c.FieldSelector == nil {
-		c.FieldSelector = defaults.FieldSelector
-	}
 	if c.Transform == nil {
 		c.Transform = defaults.Transform
 	}
-	if c.UnsafeDisableDeepCopy == nil {
-		c.UnsafeDisableDeepCopy = defaults.UnsafeDisableDeepCopy
-	}
-	if c.EnableWatchBookmarks == nil {
-		c.EnableWatchBookmarks = defaults.EnableWatchBookmarks
-	}
-	if c.SyncPeriod == nil {
-		c.SyncPeriod = defaults.SyncPeriod
-	}
+	c.LabelSelector = cmp.Or(c.LabelSelector, defaults.LabelSelector)
+	c.FieldSelector = cmp.Or(c.FieldSelector, defaults.FieldSelector)
+	c.UnsafeDisableDeepCopy = cmp.Or(c.UnsafeDisableDeepCopy, defaults.UnsafeDisableDeepCopy)
+	c.EnableWatchBookmarks = cmp.Or(c.EnableWatchBookmarks, defaults.EnableWatchBookmarks)
+	c.SyncPeriod = cmp.Or(c.SyncPeriod, defaults.SyncPeriod)
 	return c
 }
 
