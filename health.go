@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,20 +45,6 @@ func (s *Set) Configure(opts SetOptions) error {
 	defer s.mu.Unlock()
 	s.opts = opts
 	return nil
-}
-
-// options returns the options with their defaults.
-func (s *Set) options() SetOptions {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	opts := s.opts
-	if opts.StartupGrace == 0 {
-		opts.StartupGrace = defaultGrace
-	}
-	if opts.MaxStale == 0 {
-		opts.MaxStale = defaultMaxStale
-	}
-	return opts
 }
 
 // HealthError lists the informers that make Check or Ready fail.
@@ -111,15 +98,18 @@ func (e *HealthError) Unwrap() []error {
 // As a liveness probe it restarts a program whose API server is away. It is meant for
 // alerts, and for programs that a restart helps.
 func (s *Set) Check(*http.Request) error {
-	opts := s.options()
+	s.mu.Lock()
+	opts := s.opts
+	s.mu.Unlock()
+	grace, maxStale := cmp.Or(opts.StartupGrace, defaultGrace), cmp.Or(opts.MaxStale, defaultMaxStale)
 	return s.health(func(i *Status, now time.Time, running time.Duration) string {
 		if !i.Synced {
-			if running > opts.StartupGrace {
+			if running > grace {
 				return fmt.Sprintf("not synced %s after the start", running.Round(time.Second))
 			}
 			return ""
 		}
-		if since, stale := i.StaleSince(now); stale && now.Sub(since) > opts.MaxStale {
+		if since, stale := i.StaleSince(now); stale && now.Sub(since) > maxStale {
 			return fmt.Sprintf("reads have been stale for %s", now.Sub(since).Round(time.Second))
 		}
 		return ""

@@ -277,14 +277,9 @@ func (p *sources[T]) indexable(src source.Source[T]) error {
 }
 
 func (p *sources[T]) startLocked(one *pipeline[T]) {
-	ctx := p.contextLocked(one)
-	p.running.Go(func() { p.follow(ctx, one) })
-}
-
-// contextLocked returns the context of a source that is about to run.
-func (p *sources[T]) contextLocked(one *pipeline[T]) (ctx context.Context) {
+	var ctx context.Context
 	ctx, one.stop = context.WithCancel(p.ctx)
-	return ctx
+	p.running.Go(func() { p.follow(ctx, one) })
 }
 
 // follow runs a source until ctx ends.
@@ -310,9 +305,9 @@ func (p *sources[T]) remove(scope string) error {
 		<-one.done
 	}
 	one.sink.Leave(one.Scope)
+	p.forget([]*pipeline[T]{one})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = slices.DeleteFunc(slices.Clone(p.all), func(other *pipeline[T]) bool { return other == one })
 	p.announceLocked()
 	return nil
 }
@@ -369,7 +364,8 @@ func (p *sources[T]) run(ctx context.Context) error {
 		switch {
 		case one.leaving:
 		case first == nil:
-			first, its = one, p.contextLocked(one)
+			first = one
+			its, one.stop = context.WithCancel(ctx)
 		default:
 			p.startLocked(one)
 		}
@@ -391,9 +387,7 @@ func (p *sources[T]) run(ctx context.Context) error {
 
 // sourceOf returns the source of the scope that a key is in, or nil.
 func (p *sources[T]) sourceOf(key Key) *pipeline[T] {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, one := range p.all {
+	for _, one := range p.each() {
 		if one.Scope.Has(key) {
 			return one
 		}
