@@ -36,20 +36,13 @@ const (
 
 // String returns "missing", "surplus", "other version" ….
 func (k Kind) String() string {
-	switch k {
-	case Missing:
-		return "missing"
-	case Surplus:
-		return "surplus"
-	case OtherVersion:
-		return "other version"
-	case OtherObject:
-		return "other object"
-	case OtherContent:
-		return "other content"
+	if int(k) < len(kinds) {
+		return kinds[k]
 	}
-	return "unknown"
+	return kinds[0]
 }
+
+var kinds = [...]string{"unknown", "missing", "surplus", "other version", "other object", "other content"}
 
 // Inconsistency is one object in which the store differs from the server, at
 // one resource version of the collection.

@@ -30,25 +30,21 @@ const (
 
 // Error says what was found, as the end of a sentence.
 func (f Fault) Error() string {
-	switch f {
-	case Truncated:
-		return "the answer ended before it was complete"
-	case Stalled:
-		return "nothing came for too long"
-	case NoInitialEventsEnd:
-		return "the server streams events, but not the bookmark that ends the initial ones"
-	case ShortWatch:
-		return "the server ended the watch at once, with nothing new in it"
-	case MixedVersions:
-		return "pages of one list have different resource versions"
-	case OlderThanStore:
-		return "the list is older than the store"
-	case Restored:
-		return "the server went back to an earlier version, as after a restore or a restart in memory, and the store follows it"
-	case OutOfOrder:
-		return "an event is older than the version that the watch had reached: the server numbers anew, or its versions have no order"
-	case Unreadable:
-		return "the identity of an object could not be read"
+	if int(f) < len(faults) {
+		return faults[f]
 	}
-	return "unknown fault"
+	return faults[0]
+}
+
+var faults = [...]string{
+	0:                  "unknown fault",
+	Truncated:          "the answer ended before it was complete",
+	Stalled:            "nothing came for too long",
+	NoInitialEventsEnd: "the server streams events, but not the bookmark that ends the initial ones",
+	ShortWatch:         "the server ended the watch at once, with nothing new in it",
+	MixedVersions:      "pages of one list have different resource versions",
+	OlderThanStore:     "the list is older than the store",
+	Restored:           "the server went back to an earlier version, as after a restore or a restart in memory, and the store follows it",
+	OutOfOrder:         "an event is older than the version that the watch had reached: the server numbers anew, or its versions have no order",
+	Unreadable:         "the identity of an object could not be read",
 }
