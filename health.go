@@ -31,14 +31,7 @@ const (
 // Configure sets the options, at any time. The error names everything that is wrong
 // with them; if there is one, nothing has changed.
 func (s *Set) Configure(opts SetOptions) error {
-	var errs []error
-	if opts.StartupGrace < 0 {
-		errs = append(errs, fmt.Errorf("StartupGrace is %v, must not be negative", opts.StartupGrace))
-	}
-	if opts.MaxStale < 0 {
-		errs = append(errs, fmt.Errorf("MaxStale is %v, must not be negative", opts.MaxStale))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(notNegative("StartupGrace", opts.StartupGrace), notNegative("MaxStale", opts.MaxStale)); err != nil {
 		return fmt.Errorf("set: %w", err)
 	}
 	s.mu.Lock()

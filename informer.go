@@ -230,8 +230,13 @@ func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
 
 // HasSynced reports whether the store holds the first list.
 func (i *Informer[T]) HasSynced() bool {
+	return closed(i.synced)
+}
+
+// closed reports whether a channel is closed on which nothing is sent.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-i.synced:
+	case <-c:
 		return true
 	default:
 		return false
@@ -254,10 +259,8 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 	case <-ctx.Done():
 		reason = context.Cause(ctx)
 	}
-	select {
-	case <-done: // done counts if both have happened
+	if closed(done) { // it counts if both have happened
 		return nil
-	default:
 	}
 	st := i.Status()
 	return &NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}

@@ -338,14 +338,7 @@ func (p *sources[T]) listed(one *pipeline[T]) {
 
 // announceLocked lets handlers begin once each source that stays has been listed.
 func (p *sources[T]) announceLocked() {
-	waits := func(one *pipeline[T]) bool {
-		select {
-		case <-one.listed:
-			return false
-		default:
-			return !one.leaving
-		}
-	}
+	waits := func(one *pipeline[T]) bool { return !one.leaving && !closed(one.listed) }
 	if p.ctx == nil || p.live.Load() || slices.ContainsFunc(p.all, waits) {
 		return
 	}

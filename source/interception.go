@@ -45,7 +45,7 @@ func (g *interception[T]) call(honours, watch, metadata, once bool, asked metav1
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.metadata(), asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, once, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch, metadata)
 	})
 }

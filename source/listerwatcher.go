@@ -91,11 +91,12 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
 	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
+	s.traits = Traits{ReportsOpen: true, ExactLists: true, Sharing: opts.Sharing, DisableSharing: opts.DisableSharing}
 	if want.selection != nil {
-		s.checkIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
+		s.traits.CheckIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
 	}
 	if want.selection != nil && want.selection.whole != nil {
-		s.reduce = want.selection.reduced
+		s.traits.Reduce = want.selection.reduced
 	}
 	s.lister = wholeLister[T]{list: s.list}
 	if opts.Intercept {
@@ -111,11 +112,10 @@ type lwSource[T any] struct {
 	want         expected
 	name         string
 	interception interception[T]
-	// whole returns Traits.Whole; checkIndex and reduce are Traits.CheckIndex and Reduce.
-	whole      func() bool
-	checkIndex func(index func(obj any) any) error
-	reduce     func(obj any) (any, error)
-	lister     wholeLister[T]
+	// traits are those that do not change, and whole returns Traits.Whole.
+	traits Traits
+	whole  func() bool
+	lister wholeLister[T]
 }
 
 // String implements Source.
@@ -124,11 +124,9 @@ func (s *lwSource[T]) String() string { return s.name }
 // Traits implements Source. Only what is read through an interceptor is shared.
 func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
-	t := Traits{
-		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil,
-		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
-		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
-	}
+	t := s.traits
+	t.NoWatchList = ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil
+	t.Whole = s.whole()
 	t.Shared, t.Resource = s.interception.known()
 	return t
 }

@@ -120,7 +120,7 @@ func leanOptions(metadata bool) []Options {
 
 func followTwice[T any](t *testing.T, c codecFor, example runtime.Object) {
 	kind := must(expect[T](example))
-	for _, opts := range leanOptions(kind.metadata()) {
+	for _, opts := range leanOptions(kind.typ == partialType) {
 		opts.Example = example
 		followWith[T](t, c, opts)
 	}
@@ -137,7 +137,7 @@ func followWith[T any](t *testing.T, c codecFor, opts Options) {
 	}
 	rs := newReplicas(t, pods)
 	kind := must(expect[T](example))
-	partial := kind.metadata()
+	partial := kind.typ == partialType
 	shared := must(decoderOf[T](podGVR.GroupVersion(), opts))
 	// reduced are items of whole objects without what the options leave out.
 	reduced := func(items ...Item[T]) []Item[T] {

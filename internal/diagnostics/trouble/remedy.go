@@ -1,6 +1,7 @@
 package trouble
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -106,11 +107,7 @@ func grant(r Refusal, resource string) string {
 			resource += "." + r.Group
 		}
 	}
-	user := r.User
-	if user == "" {
-		user = "this program's user"
-	}
-	line := "grant list and watch on " + resource + " to " + user
+	line := "grant list and watch on " + resource + " to " + cmp.Or(r.User, "this program's user")
 	switch {
 	case r.Namespace != "":
 		line += " in namespace " + r.Namespace + " (a Role and a RoleBinding)"

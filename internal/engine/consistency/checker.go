@@ -293,7 +293,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after cursor, req source.ListRequest[T], report *Report, only *store.Key) (*comparison[T], string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	cmp := newComparison(base, &c.config, after)
+	cmp := &comparison[T]{base: base, config: &c.config, last: after, ordered: true, seen: make(map[store.Key]struct{})}
 	// Items that arrive before the page's version wait for it.
 	var waiting []source.Item[T]
 	next, items := "", int64(0)
