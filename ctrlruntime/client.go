@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 
@@ -65,10 +66,7 @@ func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client
 		}
 	}
 	recording := *opts.HTTPClient
-	if recording.Transport == nil {
-		recording.Transport = http.DefaultTransport
-	}
-	recording.Transport = c.own.Wrap(recording.Transport)
+	recording.Transport = c.own.Wrap(cmp.Or(recording.Transport, http.DefaultTransport))
 	opts.HTTPClient = &recording
 	reads := *opts.Cache
 	// controller-runtime 0.24 does not have waits of its own.

@@ -310,9 +310,7 @@ func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-
 	var reason error
 	var look <-chan time.Time
 	if forRead {
-		ticker := time.NewTicker(lookEvery)
-		defer ticker.Stop()
-		look, reason = ticker.C, h.refused(id)
+		look, reason = time.Tick(lookEvery), h.refused(id)
 	}
 	for reason == nil {
 		select {

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -130,9 +131,7 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 	if o.HeadStart == nil {
 		o.HeadStart = defaultHeadStart
 	}
-	if o.Set == nil {
-		o.Set = kingletcache.Observed()
-	}
+	o.Set = cmp.Or(o.Set, kingletcache.Observed())
 	q := &queue[request]{
 		name:    name,
 		workers: o.Workers,
@@ -321,11 +320,10 @@ func (q *queue[request]) end() {
 const unfinishedEvery = 500 * time.Millisecond
 
 func (q *queue[request]) countUnfinished() {
-	ticker := time.NewTicker(unfinishedEvery)
-	defer ticker.Stop()
+	tick := time.Tick(unfinishedEvery)
 	for {
 		select {
-		case <-ticker.C:
+		case <-tick:
 			q.mu.Lock()
 			all, oldest := q.unfinishedLocked()
 			q.mu.Unlock()

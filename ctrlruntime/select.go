@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,10 +25,7 @@ func indexName(field string) string { return "field:" + field }
 // indexValue returns the value under which an index holds value in a namespace, or in
 // all namespaces if namespace is empty.
 func indexValue(namespace, value string) string {
-	if namespace == "" {
-		namespace = everywhere
-	}
-	return namespace + "/" + value
+	return cmp.Or(namespace, everywhere) + "/" + value
 }
 
 // indexers returns the index of a field: each value, in the object's namespace and in

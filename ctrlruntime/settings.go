@@ -81,18 +81,14 @@ type kindSettings struct {
 // newSettings fills in the defaults that a cache needs, and checks the options.
 func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
 	cfg = rest.CopyConfig(cfg)
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
-	}
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent())
 	var err error
 	if opts.HTTPClient == nil {
 		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
 			return nil, fmt.Errorf("could not create HTTP client from config: %w", err)
 		}
 	}
-	if opts.Scheme == nil {
-		opts.Scheme = scheme.Scheme
-	}
+	opts.Scheme = cmp.Or(opts.Scheme, scheme.Scheme)
 	if opts.Mapper == nil {
 		if opts.Mapper, err = apiutil.NewDynamicRESTMapper(cfg, opts.HTTPClient); err != nil {
 			return nil, fmt.Errorf("could not create RESTMapper from config: %w", err)

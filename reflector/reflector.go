@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,7 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 	if err != nil {
 		return nil, fmt.Errorf("reflector: %w", err)
 	}
-	if opts.Name == "" {
-		opts.Name = src.String()
-	}
+	opts.Name = cmp.Or(opts.Name, src.String())
 	if src.Traits().NoWatchList {
 		opts.DisableWatchList = true
 	}

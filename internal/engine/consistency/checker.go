@@ -115,18 +115,14 @@ func (c *Checker[T]) loop(ctx context.Context) {
 		return
 	}
 	every := c.config.Options.Every
-	pause := func() time.Duration { return every + rand.N(every/2+1) }
-	timer := time.NewTimer(pause())
-	defer timer.Stop()
 	for {
 		select {
-		case <-timer.C:
+		case <-time.After(every + rand.N(every/2+1)):
 		case <-ctx.Done():
 			return
 		}
 		// The status has the error; no caller waits for it.
 		_, _ = c.Check(ctx)
-		timer.Reset(pause())
 	}
 }
 
@@ -420,6 +416,5 @@ func latestToken(err error) string {
 	if !errors.As(err, &api) {
 		return ""
 	}
-	status := api.Status()
-	return status.Continue
+	return api.Status().Continue
 }

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,9 +99,7 @@ func NewHub[T any](opts Options[T]) (*Hub[T], error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("deliver: %w", err)
 	}
-	if opts.Grace == 0 {
-		opts.Grace = DefaultGrace
-	}
+	opts.Grace = cmp.Or(opts.Grace, DefaultGrace)
 	return &Hub[T]{opts: opts, origin: time.Now().Add(-1)}, nil
 }
 

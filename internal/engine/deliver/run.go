@@ -46,22 +46,20 @@ func (h *Hub[T]) Wait() error {
 	if len(left) == 0 {
 		return nil
 	}
-	waited, next := time.Duration(0), h.opts.Grace
-	timer := time.NewTimer(next)
-	defer timer.Stop()
+	waited := h.opts.Grace
+	late := time.After(waited)
 	for len(left) > 0 {
 		select {
 		case <-left[0].done:
 			left = left[1:]
-		case <-timer.C:
-			waited += next
+		case <-late:
 			for _, r := range left {
 				if err := r.stuck(waited); err != nil {
 					h.opts.Report(err)
 				}
 			}
-			next = waited
-			timer.Reset(next)
+			late = time.After(waited)
+			waited *= 2
 		}
 	}
 	return nil
