@@ -167,9 +167,7 @@ func (f *kindInformer) AddIndexers(indexers toolscache.Indexers) error {
 	if err := f.SharedIndexInformer.AddIndexers(stored); err != nil {
 		return err
 	}
-	for name, fn := range indexers {
-		f.indexers[name] = fn
-	}
+	maps.Copy(f.indexers, indexers)
 	return nil
 }
 

@@ -369,27 +369,21 @@ func DeleteAnswer(body []byte) (d Deletion) {
 
 // readDeleted decodes as much as DeleteAnswer needs.
 func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m *metav1.ObjectMeta) {
-	if len(body) == 0 {
-		return gvk, st, nil
+	none := schema.GroupVersionKind{}
+	if len(body) == 0 || encoding.Of(body[0]) == nil {
+		return none, st, nil
 	}
 	enc := encoding.Of(body[0])
-	if enc == nil {
-		return gvk, st, nil
-	}
 	o, err := enc.Object(body)
 	if err != nil {
-		return gvk, st, nil
-	}
-	if gvk = encoding.KindOf(enc, o); gvk == encoding.StatusKind {
-		if enc.Unmarshal(o.Raw, &st) != nil {
-			return schema.GroupVersionKind{}, st, nil
-		}
-		return gvk, st, nil
+		return none, st, nil
 	}
 	var p metav1.PartialObjectMetadata
-	if gvk.Kind == "" || enc.Unmarshal(o.Raw, &p) != nil {
-		// It cannot be read as an object.
-		return schema.GroupVersionKind{}, st, nil
+	switch gvk = encoding.KindOf(enc, o); {
+	case gvk == encoding.StatusKind && enc.Unmarshal(o.Raw, &st) == nil:
+		return gvk, st, nil
+	case gvk == encoding.StatusKind, gvk.Kind == "", enc.Unmarshal(o.Raw, &p) != nil:
+		return none, st, nil // it cannot be read as an object
 	}
 	return gvk, st, &p.ObjectMeta
 }
