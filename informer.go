@@ -75,16 +75,13 @@ func (i *Informer[T]) assemble() (err error) {
 	if err != nil {
 		return err
 	}
-	i.hub, err = deliver.NewHub(deliver.Options[T]{
+	i.hub = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
 		ByHand:   i.store.ByHand,
 		Report:   i.opts.OnError,
 		Grace:    i.opts.StopGrace,
 	})
-	if err != nil {
-		return err
-	}
 	i.own = own.New(own.Options[T]{
 		Store:       i.store,
 		Rules:       own.Rules[T]{UID: i.opts.UID, Version: objectVersion[T], Deleting: deleting[T]},
@@ -134,9 +131,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer proflabel.Restore(ctx)
 	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
 	defer stop()
-	if err := i.hub.Start(ctx); err != nil {
-		return i.named(err)
-	}
+	i.hub.Start(ctx)
 	if d := i.opts.demand; d != nil {
 		defer d.start(ctx)()
 	}
@@ -149,7 +144,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	labelled := proflabel.Stage(ctx, proflabel.Reflector)
 	err := i.sources.run(labelled)
 	stop()
-	err = errors.Join(err, i.hub.Wait())
+	i.hub.Wait()
 	beside.Wait()
 	// Neither the reflector nor a handler writes any more.
 	i.detector.Check()
