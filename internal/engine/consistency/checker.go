@@ -279,7 +279,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 	case whole:
 		page.surplus(base.Snapshot.SpanKeys(base.scope.Span), true)
 	case page.ordered:
-		page.surplus(keysIn(base.Snapshot, keyRange{after: at.after, last: page.last, open: next == ""}), false)
+		page.surplus(keysIn(base.Snapshot, at.after, page.last, next == ""), false)
 	}
 	return page, next, nil
 }
