@@ -30,7 +30,7 @@ type Informer[T any] struct {
 	detector *mutation.Detector[T] // nil if off
 	checker  *consistency.Checker[T]
 	reads    latest[T]            // what Store returns
-	traits   func() source.Traits // of the first source; may be nil
+	traits   func() source.Traits // of the first source
 	memory   memory
 
 	started atomic.Bool
@@ -54,9 +54,6 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 
 // listed returns what is listed and watched; empty as long as that is not known.
 func (i *Informer[T]) listed() schema.GroupVersionResource {
-	if i.traits == nil {
-		return schema.GroupVersionResource{}
-	}
 	return i.traits().Resource
 }
 

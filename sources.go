@@ -77,6 +77,7 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
+	i.traits = func() source.Traits { return source.Traits{} }
 	i.sources.informer = i
 	if len(sources) > 0 && sources[0].Source != nil {
 		i.traits = sources[0].Source.Traits

@@ -86,23 +86,18 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 		return err
 	}
 	var errs []error
-	for _, change := range changes {
-		if err := change.storage.change(change.next); !c.unused(change.storage) {
+	for h, next := range changes {
+		if err := h.change(next); !c.unused(h) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// namespacesChange is a storage with its next namespaces.
-type namespacesChange struct {
-	storage *storage
-	next    *namespaceSet
-}
-
 // nextNamespaceSets makes the next namespaces of a kind's storages from its settings. A storage
 // that is being made at that moment has to be made again.
-func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namespacesChange, err error) {
+func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (map[*storage]*namespaceSet, error) {
+	changes := map[*storage]*namespaceSet{}
 	for _, h := range c.storagesOf(gvk) {
 		before := h.now.Load()
 		next, err := c.newNamespaceSet(h, before)
@@ -112,7 +107,7 @@ func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namesp
 		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && !h.lean.hides() {
 			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
 		}
-		changes = append(changes, namespacesChange{h, next})
+		changes[h] = next
 	}
 	return changes, nil
 }
