@@ -69,7 +69,7 @@ func (o QueueOptions[request]) NewQueue(name string, limiter workqueue.TypedRate
 	return newQueue(o, name, limiter, nil)
 }
 
-// queue is a priorityqueue.PriorityQueue.
+// queue is a priorityqueue.PriorityQueue. Methods without a comment are those of it.
 type queue[request comparable] struct {
 	name    string
 	workers int
@@ -151,20 +151,16 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 	return q
 }
 
-// Add implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Add(item request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddAfter implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddAfter(item request, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddRateLimited(item request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) {
 	if q.keys.Closed() {
 		return
@@ -187,13 +183,11 @@ func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) 
 	}
 }
 
-// Get implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Get() (item request, shutdown bool) {
 	item, _, shutdown = q.GetWithPriority()
 	return item, shutdown
 }
 
-// GetWithPriority implements priorityqueue.PriorityQueue.
 func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown bool) {
 	run, ok := q.keys.Take()
 	if !ok {
@@ -275,13 +269,11 @@ func (q *queue[request]) mark(item request, how func(*processing[request])) {
 	}
 }
 
-// Forget implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Forget(item request) {
 	q.limiter.Forget(item)
 	q.mark(item, func(p *processing[request]) { p.forgotten = true })
 }
 
-// NumRequeues implements priorityqueue.PriorityQueue.
 func (q *queue[request]) NumRequeues(item request) int { return q.limiter.NumRequeues(item) }
 
 // Len returns how many requests could be processed at once, including those that were
@@ -291,7 +283,6 @@ func (q *queue[request]) Len() int {
 	return n.Queued + n.Again
 }
 
-// ShuttingDown implements priorityqueue.PriorityQueue.
 func (q *queue[request]) ShuttingDown() bool { return q.keys.Closed() }
 
 // ShutDown refuses new requests and makes Get return true, even if requests are left.
