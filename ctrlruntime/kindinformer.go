@@ -288,7 +288,8 @@ func (*convertingIndexer) Replace([]any, string) error { return errConverted }
 
 // Bookmark implements Store. It does nothing.
 func (*convertingIndexer) Bookmark(string) {}
-func (i *convertingIndexer) List() []any   { return i.all(i.Indexer.List()) }
+
+func (i *convertingIndexer) List() []any { return i.all(i.Indexer.List()) }
 
 // all returns the objects of held that the kind has, in its form.
 func (i *convertingIndexer) all(stored []any) []any {

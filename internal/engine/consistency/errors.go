@@ -21,16 +21,12 @@ var (
 // Kind is how store and server differ.
 type Kind uint8
 
+// The kinds; package kinglet documents them.
 const (
-	// Missing: the server has the object, the store does not.
 	Missing Kind = iota + 1
-	// Surplus: the store has the object, the server does not.
 	Surplus
-	// OtherVersion: both have it, at different resource versions.
 	OtherVersion
-	// OtherObject: both have one, with different UIDs.
 	OtherObject
-	// OtherContent: UID and resource version are equal, the content is not.
 	OtherContent
 )
 

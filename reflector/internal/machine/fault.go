@@ -3,28 +3,16 @@ package machine
 // Fault is a server's mistake that the machine itself detects.
 type Fault uint8
 
+// The faults; package reflector documents them.
 const (
-	// Truncated: a list, or streamed initial events, ended before the end.
 	Truncated Fault = iota + 1
-	// Stalled: nothing came for too long.
 	Stalled
-	// NoInitialEventsEnd: the server streams, but does not mark the end of the
-	// initial events.
 	NoInitialEventsEnd
-	// ShortWatch: the server ended a watch at once, with nothing in it.
 	ShortWatch
-	// MixedVersions: two pages of one list are of different versions.
 	MixedVersions
-	// OlderThanStore: a list is older than what the store has.
 	OlderThanStore
-	// Restored: consistent lists stay older than the store, or the server has
-	// restarted its numbering since a watch was resumed. Its state is not the
-	// one that the store followed; the store follows it there.
 	Restored
-	// OutOfOrder: an event is older than the one before it, or than the version
-	// that its watch began at.
 	OutOfOrder
-	// Unreadable: the identity of an object could not be read.
 	Unreadable
 )
 
