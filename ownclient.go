@@ -171,7 +171,6 @@ type ownTransport struct {
 // WrappedRoundTripper returns the transport below, for client-go.
 func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w, ok := writeOf(req, t.own.knows)
 	if !ok {

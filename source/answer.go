@@ -98,7 +98,6 @@ func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
 	return Written[T]{}, ErrNoAnswers
 }
 
-// ReadAnswer implements AnswerReader.
 func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	of := a.of(s.traits.Resource)
 	if a.Object == nil && a.Metadata != nil {

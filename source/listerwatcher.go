@@ -118,7 +118,6 @@ type lwSource[T any] struct {
 	lister wholeLister[T]
 }
 
-// String implements Source.
 func (s *lwSource[T]) String() string { return s.name }
 
 // Traits implements Source. Only what is read through an interceptor is shared.
@@ -215,7 +214,6 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	return page, nil
 }
 
-// Watch implements Source.
 func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -147,10 +147,8 @@ type restSource[T any] struct {
 	acceptList, acceptWatch, acceptMetadata string
 }
 
-// Traits implements Source.
 func (s *restSource[T]) Traits() Traits { return s.traits }
 
-// String implements Source.
 func (s *restSource[T]) String() string { return s.name }
 
 // List implements Source. It is subject to the client's rate limit, and client-go

@@ -88,7 +88,6 @@ func tcpOf(c net.Conn) *net.TCPConn {
 	return tcp
 }
 
-// Close implements net.Conn.
 func (c *conn) Close() error {
 	if !c.closed.Swap(true) {
 		open.Add(-1)
@@ -96,7 +95,6 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -125,7 +123,6 @@ func (c *conn) Read(p []byte) (int, error) {
 // handshake is the type of a TLS record. A request in plain text begins with a letter.
 const handshake = 0x16
 
-// Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	if len(p) > 0 && p[0] == handshake {
 		c.secure.Store(true)

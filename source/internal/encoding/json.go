@@ -32,7 +32,6 @@ func (json) Frames() Frames                        { return Frames{json: true, l
 func (e json) Object(raw []byte) (Object, error)   { return e.Item(raw) }
 func (json) Unmarshal(raw []byte, into Meta) error { return utiljson.Unmarshal(raw, into) }
 
-// Event implements Encoding.
 func (e json) Event(frame []byte) (Event, error) {
 	var event Event
 	var typ, object []byte
@@ -59,7 +58,6 @@ func (e json) Event(frame []byte) (Event, error) {
 	return event, nil
 }
 
-// Item implements Encoding.
 func (json) Item(raw []byte) (Object, error) {
 	if !isObject(raw) {
 		return Object{}, fmt.Errorf("%w: %s", errNoObject, Glimpse(raw))
@@ -89,7 +87,6 @@ func kindIn(raw []byte, first bool) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-// Identity implements Encoding.
 func (json) Identity(raw []byte) Identity {
 	var id Identity
 	// The error is known already; the members before it count.
@@ -120,7 +117,6 @@ func (json) Identity(raw []byte) Identity {
 	return id.named()
 }
 
-// EmptyList implements Encoding.
 func (json) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
 	var list struct {
 		metav1.TypeMeta `json:",inline"`
@@ -140,7 +136,6 @@ var jsonPrefixes = [...]struct{ text, typ string }{
 	{`{"type":"DELETED","object":`, "DELETED"},
 }
 
-// Prefix implements Encoding.
 func (json) Prefix(frame []byte) (Prefix, bool) {
 	for i := range jsonPrefixes {
 		p := &jsonPrefixes[i]

@@ -121,7 +121,6 @@ func (protobuf) Identity(raw []byte) Identity {
 	return id.named()
 }
 
-// EmptyList implements Encoding.
 func (protobuf) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
 	meta, err := lm.Marshal()
 	if err != nil {

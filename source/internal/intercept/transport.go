@@ -31,7 +31,6 @@ type transport struct {
 // WrappedRoundTripper returns the transport below, for apimachinery.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
 	if c == nil {
@@ -178,7 +177,6 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// Close implements io.Closer.
 func (b *clientBody) Close() error {
 	b.closedOnce.Do(func() { close(b.closed) })
 	return b.closeBody()
