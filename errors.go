@@ -3,6 +3,7 @@ package kinglet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,7 +88,7 @@ func (e *NotSyncedError) Error() string {
 
 // Unwrap returns why the wait ended and what failed last.
 func (e *NotSyncedError) Unwrap() []error {
-	return notNil(e.Err, e.LastError)
+	return slices.DeleteFunc([]error{e.Err, e.LastError}, func(err error) bool { return err == nil })
 }
 
 // SetNotSyncedError lists the informers of a Set that have not synced.
@@ -191,13 +192,3 @@ func (e *VersionNotReachedError) Error() string {
 
 // Unwrap returns why the wait ended.
 func (e *VersionNotReachedError) Unwrap() error { return e.Err }
-
-func notNil(errs ...error) []error {
-	kept := errs[:0]
-	for _, err := range errs {
-		if err != nil {
-			kept = append(kept, err)
-		}
-	}
-	return kept
-}

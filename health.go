@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,34 +31,13 @@ const (
 // Configure sets the options, at any time. The error names everything that is wrong
 // with them; if there is one, nothing has changed.
 func (s *Set) Configure(opts SetOptions) error {
-	var errs []error
-	if opts.StartupGrace < 0 {
-		errs = append(errs, fmt.Errorf("StartupGrace is %v, must not be negative", opts.StartupGrace))
-	}
-	if opts.MaxStale < 0 {
-		errs = append(errs, fmt.Errorf("MaxStale is %v, must not be negative", opts.MaxStale))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(notNegative("StartupGrace", opts.StartupGrace), notNegative("MaxStale", opts.MaxStale)); err != nil {
 		return fmt.Errorf("set: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opts = opts
 	return nil
-}
-
-// options returns the options with their defaults.
-func (s *Set) options() SetOptions {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	opts := s.opts
-	if opts.StartupGrace == 0 {
-		opts.StartupGrace = defaultGrace
-	}
-	if opts.MaxStale == 0 {
-		opts.MaxStale = defaultMaxStale
-	}
-	return opts
 }
 
 // HealthError lists the informers that make Check or Ready fail.
@@ -111,15 +91,18 @@ func (e *HealthError) Unwrap() []error {
 // As a liveness probe it restarts a program whose API server is away. It is meant for
 // alerts, and for programs that a restart helps.
 func (s *Set) Check(*http.Request) error {
-	opts := s.options()
+	s.mu.Lock()
+	opts := s.opts
+	s.mu.Unlock()
+	grace, maxStale := cmp.Or(opts.StartupGrace, defaultGrace), cmp.Or(opts.MaxStale, defaultMaxStale)
 	return s.health(func(i *Status, now time.Time, running time.Duration) string {
 		if !i.Synced {
-			if running > opts.StartupGrace {
+			if running > grace {
 				return fmt.Sprintf("not synced %s after the start", running.Round(time.Second))
 			}
 			return ""
 		}
-		if since, stale := i.StaleSince(now); stale && now.Sub(since) > opts.MaxStale {
+		if since, stale := i.StaleSince(now); stale && now.Sub(since) > maxStale {
 			return fmt.Sprintf("reads have been stale for %s", now.Sub(since).Round(time.Second))
 		}
 		return ""

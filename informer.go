@@ -30,7 +30,7 @@ type Informer[T any] struct {
 	detector *mutation.Detector[T] // nil if off
 	checker  *consistency.Checker[T]
 	reads    latest[T]            // what Store returns
-	traits   func() source.Traits // of the first source; may be nil
+	traits   func() source.Traits // of the first source
 	memory   memory
 
 	started atomic.Bool
@@ -54,9 +54,6 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 
 // listed returns what is listed and watched; empty as long as that is not known.
 func (i *Informer[T]) listed() schema.GroupVersionResource {
-	if i.traits == nil {
-		return schema.GroupVersionResource{}
-	}
 	return i.traits().Resource
 }
 
@@ -75,16 +72,13 @@ func (i *Informer[T]) assemble() (err error) {
 	if err != nil {
 		return err
 	}
-	i.hub, err = deliver.NewHub(deliver.Options[T]{
+	i.hub = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
 		ByHand:   i.store.ByHand,
 		Report:   i.opts.OnError,
 		Grace:    i.opts.StopGrace,
 	})
-	if err != nil {
-		return err
-	}
 	i.own = own.New(own.Options[T]{
 		Store:       i.store,
 		Rules:       own.Rules[T]{UID: i.opts.UID, Version: objectVersion[T], Deleting: deleting[T]},
@@ -134,9 +128,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer proflabel.Restore(ctx)
 	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
 	defer stop()
-	if err := i.hub.Start(ctx); err != nil {
-		return i.named(err)
-	}
+	i.hub.Start(ctx)
 	if d := i.opts.demand; d != nil {
 		defer d.start(ctx)()
 	}
@@ -149,7 +141,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	labelled := proflabel.Stage(ctx, proflabel.Reflector)
 	err := i.sources.run(labelled)
 	stop()
-	err = errors.Join(err, i.hub.Wait())
+	i.hub.Wait()
 	beside.Wait()
 	// Neither the reflector nor a handler writes any more.
 	i.detector.Check()
@@ -230,8 +222,13 @@ func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
 
 // HasSynced reports whether the store holds the first list.
 func (i *Informer[T]) HasSynced() bool {
+	return closed(i.synced)
+}
+
+// closed reports whether a channel is closed on which nothing is sent.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-i.synced:
+	case <-c:
 		return true
 	default:
 		return false
@@ -254,10 +251,8 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 	case <-ctx.Done():
 		reason = context.Cause(ctx)
 	}
-	select {
-	case <-done: // done counts if both have happened
+	if closed(done) { // it counts if both have happened
 		return nil
-	default:
 	}
 	st := i.Status()
 	return &NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}

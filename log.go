@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -20,11 +21,7 @@ type logger struct {
 func (o *Options[T]) log() logger { return logger{o.Name, o.Logger} }
 
 func (l logger) write(level slog.Level, message string, args ...any) {
-	to := l.to
-	if to == nil {
-		to = slog.Default()
-	}
-	to.Log(context.Background(), level, message, append([]any{"informer", l.name}, args...)...)
+	cmp.Or(l.to, slog.Default()).Log(context.Background(), level, message, append([]any{"informer", l.name}, args...)...)
 }
 
 // failure is the default of Options.OnError. It leaves failed requests to status.

@@ -49,10 +49,7 @@ func (m MutationDetection) Validate() error {
 	if m.All && m.Sample > 0 {
 		errs = append(errs, fmt.Errorf("MutationDetection.All is set and Sample is %d: one of the two", m.Sample))
 	}
-	if m.Interval < 0 {
-		errs = append(errs, fmt.Errorf("MutationDetection.Interval is %v, must not be negative", m.Interval))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, notNegative("MutationDetection.Interval", m.Interval))...)
 }
 
 // newDetector returns nil if MutationDetection is off.

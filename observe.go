@@ -2,6 +2,7 @@ package kinglet
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kinglet-go/kinglet/status"
@@ -35,8 +36,16 @@ func (o *observed[T]) add(what T) *entry[T] {
 	return added
 }
 
-func (o *observed[T]) remove(gone *entry[T]) {
-	o.entries = slices.DeleteFunc(o.entries, func(e *entry[T]) bool { return e == gone })
+// show adds what, under mu, and returns the function that removes it.
+func (o *observed[T]) show(mu *sync.Mutex, what T) (remove func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	added := o.add(what)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		o.entries = slices.DeleteFunc(o.entries, func(e *entry[T]) bool { return e == added })
+	}
 }
 
 func (o *observed[T]) list() []T {
@@ -51,27 +60,13 @@ func (o *observed[T]) list() []T {
 // and in its metrics, until remove is called. remove may be called any number of times.
 // Observe works before, during and after Run.
 func (s *Set) Observe(informer Observable) (remove func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entry := s.informers.add(informer)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.informers.remove(entry)
-	}
+	return s.informers.show(&s.mu, informer)
 }
 
 // ObserveController makes the set show a controller that it does not run until remove is
 // called. See AddController.
 func (s *Set) ObserveController(c ObservableController) (remove func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entry := s.controllers.add(c)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.controllers.remove(entry)
-	}
+	return s.controllers.show(&s.mu, c)
 }
 
 // Observed returns the members of the set and the informers that it observes, in the

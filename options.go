@@ -126,14 +126,17 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.OnReadPath == nil {
 		o.OnReadPath = log.readPath
 	}
-	if o.MinWatchTimeout < 0 {
-		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
-	}
-	if o.StopGrace < 0 {
-		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
-	}
+	errs = append(errs, notNegative("MinWatchTimeout", o.MinWatchTimeout), notNegative("StopGrace", o.StopGrace))
 	errs = append(errs, o.reflector().Validate(), o.MutationDetection.Validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
+}
+
+// notNegative returns an error for an option that must not be negative, and is.
+func notNegative(name string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("%s is %v, must not be negative", name, d)
+	}
+	return nil
 }
 
 // reflector returns the options of the reflector, which fills in its defaults.

@@ -78,13 +78,10 @@ func dryDelete(req *http.Request) bool {
 	return err != nil || bytes.Contains(b, []byte("All"))
 }
 
-// noticed implements OwnWriter.
 func (i *Informer[T]) noticed(at time.Time) { _ = i.own.Noticed(at) }
 
-// report implements OwnWriter.
 func (i *Informer[T]) report(err error) { i.opts.OnError(err) }
 
-// answered implements OwnWriter.
 func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) (err error) {
 	switch {
 	case w.delete && w.key.Name == "":

@@ -138,15 +138,12 @@ func (o *OwnWrites) Remove(informer OwnWriter) {
 	}
 }
 
-// of returns the informers of a resource.
-func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
+// knows reports whether informers were added for a resource.
+func (o *OwnWrites) knows(resource schema.GroupResource) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return o.informers[storedAs(resource)]
+	return len(o.informers[storedAs(resource)]) > 0
 }
-
-// knows reports whether informers were added for a resource.
-func (o *OwnWrites) knows(resource schema.GroupResource) bool { return len(o.of(resource)) > 0 }
 
 // wrote records that a resource has been written to, and returns its informers: an
 // informer that is added later learns it from Add.
@@ -174,7 +171,6 @@ type ownTransport struct {
 // WrappedRoundTripper returns the transport below, for client-go.
 func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w, ok := writeOf(req, t.own.knows)
 	if !ok {
@@ -192,17 +188,16 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	body, err := io.ReadAll(resp.Body)
-	rest := resp.Body
+	again := io.Reader(bytes.NewReader(body))
+	if err != nil {
+		// The client reads what arrived, and then gets the same error.
+		again = io.MultiReader(again, failingReader{err})
+	}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{bytes.NewReader(body), rest}
+	}{again, resp.Body}
 	if err != nil {
-		// The client reads what arrived, and then gets the same error.
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(body), failingReader{err}), rest}
 		return resp, nil
 	}
 	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))

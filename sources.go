@@ -77,6 +77,7 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
+	i.traits = func() source.Traits { return source.Traits{} }
 	i.sources.informer = i
 	if len(sources) > 0 && sources[0].Source != nil {
 		i.traits = sources[0].Source.Traits
@@ -277,14 +278,9 @@ func (p *sources[T]) check(s ScopedSource[T]) error {
 }
 
 func (p *sources[T]) startLocked(one *pipeline[T]) {
-	ctx := p.contextLocked(one)
-	p.running.Go(func() { p.follow(ctx, one) })
-}
-
-// contextLocked returns the context of a source that is about to run.
-func (p *sources[T]) contextLocked(one *pipeline[T]) (ctx context.Context) {
+	var ctx context.Context
 	ctx, one.stop = context.WithCancel(p.ctx)
-	return ctx
+	p.running.Go(func() { p.follow(ctx, one) })
 }
 
 // follow runs a source until ctx ends.
@@ -310,9 +306,9 @@ func (p *sources[T]) remove(scope string) error {
 		<-one.done
 	}
 	one.sink.Leave(one.Scope)
+	p.forget([]*pipeline[T]{one})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = slices.DeleteFunc(slices.Clone(p.all), func(other *pipeline[T]) bool { return other == one })
 	p.announceLocked()
 	return nil
 }
@@ -343,14 +339,7 @@ func (p *sources[T]) listed(one *pipeline[T]) {
 
 // announceLocked lets handlers begin once each source that stays has been listed.
 func (p *sources[T]) announceLocked() {
-	waits := func(one *pipeline[T]) bool {
-		select {
-		case <-one.listed:
-			return false
-		default:
-			return !one.leaving
-		}
-	}
+	waits := func(one *pipeline[T]) bool { return !one.leaving && !closed(one.listed) }
 	if p.ctx == nil || p.live.Load() || slices.ContainsFunc(p.all, waits) {
 		return
 	}
@@ -369,7 +358,8 @@ func (p *sources[T]) run(ctx context.Context) error {
 		switch {
 		case one.leaving:
 		case first == nil:
-			first, its = one, p.contextLocked(one)
+			first = one
+			its, one.stop = context.WithCancel(ctx)
 		default:
 			p.startLocked(one)
 		}
@@ -391,9 +381,7 @@ func (p *sources[T]) run(ctx context.Context) error {
 
 // sourceOf returns the source of the scope that a key is in, or nil.
 func (p *sources[T]) sourceOf(key Key) *pipeline[T] {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, one := range p.all {
+	for _, one := range p.each() {
 		if one.Scope.Has(key) {
 			return one
 		}

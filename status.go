@@ -35,10 +35,8 @@ func (i *Informer[T]) Status() Status {
 	}
 	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
-	if i.traits != nil {
-		if sharing := i.traits().Shared; sharing != nil {
-			s.Sharing, s.SharingID = status.Sharing(sharing.Stats()), sharing.ID()
-		}
+	if sharing := i.traits().Shared; sharing != nil {
+		s.Sharing, s.SharingID = status.Sharing(sharing.Stats()), sharing.ID()
 	}
 	return s
 }

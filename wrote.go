@@ -162,7 +162,10 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 		if src == nil {
 			return "", w, errNoSourceOf
 		}
-		if w, err = i.readAnswerBy(src.Source, a); err != nil {
+		if w, err = source.ReadAnswer(src.Source, a); errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
+			w, err = i.asWritten(a.Object)
+		}
+		if err != nil {
 			return "", w, err
 		}
 		if src.Scope.Has(w.Key) {
@@ -171,15 +174,6 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 		key = w.Key
 	}
 	return "", w, errNoSourceOf
-}
-
-// readAnswerBy reads the answer to a write with one source.
-func (i *Informer[T]) readAnswerBy(src source.Source[T], a source.Answer) (source.Written[T], error) {
-	w, err := source.ReadAnswer(src, a)
-	if errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
-		return i.asWritten(a.Object)
-	}
-	return w, err
 }
 
 // asWritten returns the write of an object if its source cannot read answers.

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 
@@ -65,24 +66,17 @@ func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client
 		}
 	}
 	recording := *opts.HTTPClient
-	if recording.Transport == nil {
-		recording.Transport = http.DefaultTransport
-	}
-	recording.Transport = c.own.Wrap(recording.Transport)
+	recording.Transport = c.own.Wrap(cmp.Or(recording.Transport, http.DefaultTransport))
 	opts.HTTPClient = &recording
 	reads := *opts.Cache
-	withoutTheirs(&reads)
+	// controller-runtime 0.24 does not have waits of its own.
+	if f := reflect.ValueOf(&reads).Elem().FieldByName("EnableReadYourWritesConsistency"); f.IsValid() {
+		f.SetZero()
+	}
 	opts.Cache = &reads
 	wrapped, err := client.New(cfg, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &recordingClient{Client: wrapped}, nil
-}
-
-// withoutTheirs switches off controller-runtime's own waits, which 0.24 does not have.
-func withoutTheirs(opts *client.CacheOptions) {
-	if f := reflect.ValueOf(opts).Elem().FieldByName("EnableReadYourWritesConsistency"); f.IsValid() {
-		f.SetZero()
-	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // recordingClient is a client whose writes are recorded, unless their options say
-// otherwise, and which writes back no object that is not whole.
+// otherwise, and which writes back no object that is not whole. Methods without a comment
+// are those of client.Client.
 type recordingClient struct{ client.Client }
 
 // optedOut reports whether options, of any kind, have
@@ -29,7 +30,6 @@ func recorded(ctx context.Context, options any) context.Context {
 	return ctx
 }
 
-// Create implements client.Client.
 func (c *recordingClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	if err := c.refuse("create", obj); err != nil {
 		return err
@@ -37,7 +37,6 @@ func (c *recordingClient) Create(ctx context.Context, obj client.Object, opts ..
 	return c.Client.Create(recorded(ctx, (&client.CreateOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
-// Update implements client.Client.
 func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	if err := c.refuse("update", obj); err != nil {
 		return err
@@ -45,36 +44,30 @@ func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ..
 	return c.Client.Update(recorded(ctx, (&client.UpdateOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
-// Patch implements client.Client.
 func (c *recordingClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	return c.patched(obj, patch, nil, func() error {
 		return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
 	})
 }
 
-// Apply implements client.Client.
 func (c *recordingClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	return c.applied(obj, func() error {
 		return c.Client.Apply(recorded(ctx, (&client.ApplyOptions{}).ApplyOptions(opts)), obj, opts...)
 	})
 }
 
-// Delete implements client.Client.
 func (c *recordingClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	return c.Client.Delete(recorded(ctx, (&client.DeleteOptions{}).ApplyOptions(opts)), obj, opts...)
 }
 
-// DeleteAllOf implements client.Client.
 func (c *recordingClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
 	return c.Client.DeleteAllOf(recorded(ctx, &(&client.DeleteAllOfOptions{}).ApplyOptions(opts).DeleteOptions), obj, opts...)
 }
 
-// Status implements client.Client.
 func (c *recordingClient) Status() client.SubResourceWriter {
 	return recordingWriter{c.Client.Status(), c}
 }
 
-// SubResource implements client.Client.
 func (c *recordingClient) SubResource(name string) client.SubResourceClient {
 	of := c.Client.SubResource(name)
 	return struct {
@@ -89,12 +82,10 @@ type recordingWriter struct {
 	of *recordingClient
 }
 
-// Create implements client.SubResourceWriter.
 func (w recordingWriter) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
 	return w.SubResourceWriter.Create(recorded(ctx, (&client.SubResourceCreateOptions{}).ApplyOptions(opts)), obj, sub, opts...)
 }
 
-// Update implements client.SubResourceWriter.
 func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	all := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts)
 	sent := obj
@@ -107,7 +98,6 @@ func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...
 	return w.SubResourceWriter.Update(recorded(ctx, all), obj, opts...)
 }
 
-// Patch implements client.SubResourceWriter.
 func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	all := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 	return w.of.patched(obj, patch, all.SubResourceBody, func() error {
@@ -115,7 +105,6 @@ func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch cli
 	})
 }
 
-// Apply implements client.SubResourceWriter.
 func (w recordingWriter) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 	return w.of.applied(obj, func() error {
 		return w.SubResourceWriter.Apply(recorded(ctx, (&client.SubResourceApplyOptions{}).ApplyOpts(opts)), obj, opts...)

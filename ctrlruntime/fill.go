@@ -3,7 +3,6 @@ package ctrlruntime
 import (
 	"fmt"
 	"reflect"
-	"sync"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +21,10 @@ type filling struct {
 	// in is the namespace that shared applies to, if known is set.
 	in            string
 	known, shared bool
-	// of is the type that copy applies to; nil before the first.
+	// of is the type that plan copies, nil before the first. plan is nil for a type that has
+	// no method but DeepCopyObject.
 	of   reflect.Type
-	copy copier
+	plan *clone.Plan
 }
 
 // shares reports whether objects of a namespace are handed out without a copy.
@@ -33,14 +33,6 @@ func (f *filling) shares(ns string) bool {
 		f.in, f.known, f.shared = ns, true, f.kind.shares(ns, f.asked)
 	}
 	return f.shared
-}
-
-// copier returns the copier for a pointer's type.
-func (f *filling) copier(pointer reflect.Type) copier {
-	if f.of != pointer {
-		f.of, f.copy = pointer, copierOf(pointer)
-	}
-	return f.copy
 }
 
 // object fills out with the held object, or with a copy of it with apiVersion and kind.
@@ -57,21 +49,23 @@ func (f *filling) object(out client.Object, stored any, ns string) error {
 		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj).Elem())
 		return nil
 	}
-	f.copier(from)(obj, out)
-	f.kind.nameKind(out)
-	return nil
-}
-
-// nameKind sets apiVersion and kind in an object.
-func (k *kind) nameKind(obj client.Object) {
-	switch at := obj.GetObjectKind().(type) {
+	if f.of != from {
+		f.of, f.plan = from, clone.Of(from)
+	}
+	if f.plan != nil {
+		f.plan.Copy(out, obj)
+	} else {
+		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj.DeepCopyObject()).Elem())
+	}
+	switch at := out.GetObjectKind().(type) {
 	case *metav1.TypeMeta:
-		at.APIVersion, at.Kind = k.apiVersion, k.gvk.Kind
+		at.APIVersion, at.Kind = f.kind.apiVersion, f.kind.gvk.Kind
 	default:
-		if at.GroupVersionKind() != k.gvk {
-			at.SetGroupVersionKind(k.gvk)
+		if at.GroupVersionKind() != f.kind.gvk {
+			at.SetGroupVersionKind(f.kind.gvk)
 		}
 	}
+	return nil
 }
 
 // list sets the items of a list to objs, or to copies of them.
@@ -135,32 +129,4 @@ func (f *filling) setList(out client.ObjectList, objs []client.Object) error {
 		}
 	}
 	return apimeta.SetList(out, items)
-}
-
-// copier copies the object from into the object to. Both are pointers of one type.
-type copier func(from, to client.Object)
-
-// copiers holds a copier by reflect.Type: no more than there are types.
-var copiers sync.Map
-
-// copierOf returns the copier of a pointer's type.
-func copierOf(pointer reflect.Type) copier {
-	c, ok := copiers.Load(pointer)
-	if !ok {
-		c, _ = copiers.LoadOrStore(pointer, newCopier(pointer))
-	}
-	return c.(copier)
-}
-
-// copyByObject copies a type that has no method but DeepCopyObject.
-func copyByObject(from, to client.Object) {
-	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from.DeepCopyObject()).Elem())
-}
-
-// newCopier returns the copier of a pointer's type: by a plan, if the type can have one.
-func newCopier(pointer reflect.Type) copier {
-	if plan := clone.Of(pointer); plan != nil {
-		return func(from, to client.Object) { plan.Copy(to, from) }
-	}
-	return copyByObject
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // kindInformer is the informer of a kind that programs receive: its storage's informer,
-// with the handlers and indexes of this kind, and with objects in its form.
+// with the handlers and indexes of this kind, and with objects in its form. In this file,
+// methods without a comment are those of client-go's interfaces.
 type kindInformer struct {
 	kingletcache.SharedIndexInformer
 	kingletcache.Observable
@@ -113,17 +114,14 @@ func (f *kindInformer) IsStopped() bool {
 	return f.closed || f.SharedIndexInformer.IsStopped()
 }
 
-// AddEventHandler implements SharedInformer.
 func (f *kindInformer) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	return f.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod implements SharedInformer.
 func (f *kindInformer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return f.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{ResyncPeriod: &period})
 }
 
-// AddEventHandlerWithOptions implements SharedInformer.
 func (f *kindInformer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
 	if f.convert != nil && handler != nil {
 		handler = &convertingHandler{handler, f.convert}
@@ -141,7 +139,6 @@ func (f *kindInformer) AddEventHandlerWithOptions(handler toolscache.ResourceEve
 	return r, nil
 }
 
-// RemoveEventHandler implements SharedInformer.
 func (f *kindInformer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegistration) error {
 	f.mu.Lock()
 	delete(f.registrations, handle)
@@ -167,9 +164,7 @@ func (f *kindInformer) AddIndexers(indexers toolscache.Indexers) error {
 	if err := f.SharedIndexInformer.AddIndexers(stored); err != nil {
 		return err
 	}
-	for name, fn := range indexers {
-		f.indexers[name] = fn
-	}
+	maps.Copy(f.indexers, indexers)
 	return nil
 }
 
@@ -208,10 +203,8 @@ func (f *kindInformer) SetTransform(transform toolscache.TransformFunc) error {
 	return err
 }
 
-// GetStore implements SharedInformer.
 func (f *kindInformer) GetStore() toolscache.Store { return f.GetIndexer() }
 
-// GetIndexer implements SharedIndexInformer.
 func (f *kindInformer) GetIndexer() toolscache.Indexer {
 	if f.convert == nil {
 		return f.SharedIndexInformer.GetIndexer()
@@ -229,14 +222,12 @@ type convertingHandler struct {
 // Unwrap returns the handler that is called, for its name.
 func (h *convertingHandler) Unwrap() toolscache.ResourceEventHandler { return h.handler }
 
-// OnAdd implements ResourceEventHandler.
 func (h *convertingHandler) OnAdd(stored any, isInInitialList bool) {
 	if obj, ok := h.convert(stored); ok {
 		h.handler.OnAdd(obj, isInInitialList)
 	}
 }
 
-// OnUpdate implements ResourceEventHandler.
 func (h *convertingHandler) OnUpdate(storedOld, storedNew any) {
 	before, was := h.convert(storedOld)
 	now, is := before, was
@@ -290,21 +281,14 @@ type convertingIndexer struct {
 var errConverted = errors.New("this store shows what another informer holds, and cannot be written to")
 
 // Add implements Store: it fails, as all writes do.
-func (*convertingIndexer) Add(any) error { return errConverted }
-
-// Update implements Store.
-func (*convertingIndexer) Update(any) error { return errConverted }
-
-// Delete implements Store.
-func (*convertingIndexer) Delete(any) error { return errConverted }
-
-// Replace implements Store.
+func (*convertingIndexer) Add(any) error               { return errConverted }
+func (*convertingIndexer) Update(any) error            { return errConverted }
+func (*convertingIndexer) Delete(any) error            { return errConverted }
 func (*convertingIndexer) Replace([]any, string) error { return errConverted }
 
 // Bookmark implements Store. It does nothing.
 func (*convertingIndexer) Bookmark(string) {}
 
-// List implements Store.
 func (i *convertingIndexer) List() []any { return i.all(i.Indexer.List()) }
 
 // all returns the objects of held that the kind has, in its form.
@@ -318,7 +302,6 @@ func (i *convertingIndexer) all(stored []any) []any {
 	return objs
 }
 
-// ListKeys implements Store.
 func (i *convertingIndexer) ListKeys() []string { return i.keys(i.Indexer.ListKeys()) }
 
 // keys returns the keys in held whose objects the kind has.
@@ -332,10 +315,8 @@ func (i *convertingIndexer) keys(stored []string) []string {
 	return keys
 }
 
-// Get implements Store.
 func (i *convertingIndexer) Get(obj any) (any, bool, error) { return i.one(i.Indexer.Get(obj)) }
 
-// GetByKey implements Store.
 func (i *convertingIndexer) GetByKey(key string) (any, bool, error) {
 	return i.one(i.Indexer.GetByKey(key))
 }
@@ -351,19 +332,16 @@ func (i *convertingIndexer) one(stored any, exists bool, err error) (any, bool, 
 	return obj, true, nil
 }
 
-// Index implements Indexer.
 func (i *convertingIndexer) Index(name string, obj any) ([]any, error) {
 	stored, err := i.Indexer.Index(i.kindInformer.indexName(name), obj)
 	return i.all(stored), err
 }
 
-// IndexKeys implements Indexer.
 func (i *convertingIndexer) IndexKeys(name, value string) ([]string, error) {
 	stored, err := i.Indexer.IndexKeys(i.kindInformer.indexName(name), value)
 	return i.keys(stored), err
 }
 
-// ByIndex implements Indexer.
 func (i *convertingIndexer) ByIndex(name, value string) ([]any, error) {
 	stored, err := i.Indexer.ByIndex(i.kindInformer.indexName(name), value)
 	return i.all(stored), err
@@ -375,7 +353,6 @@ func (i *convertingIndexer) ListIndexFuncValues(name string) []string {
 	return i.Indexer.ListIndexFuncValues(i.kindInformer.indexName(name))
 }
 
-// GetIndexers implements Indexer.
 func (i *convertingIndexer) GetIndexers() toolscache.Indexers {
 	i.kindInformer.mu.Lock()
 	defer i.kindInformer.mu.Unlock()
@@ -384,7 +361,6 @@ func (i *convertingIndexer) GetIndexers() toolscache.Indexers {
 	return all
 }
 
-// AddIndexers implements Indexer.
 func (i *convertingIndexer) AddIndexers(indexers toolscache.Indexers) error {
 	return i.kindInformer.AddIndexers(indexers)
 }

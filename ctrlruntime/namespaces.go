@@ -72,10 +72,12 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	if err == nil && !namespaced {
 		return errors.New("the kind is not namespaced")
 	}
-	if err := c.takeTurn(ctx); err != nil {
-		return err
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	defer c.endTurn()
 	before := c.settings.setNamespaces(gvk, maps.Clone(namespaces))
 	changes, err := c.nextNamespaceSets(gvk)
 	if err != nil {
@@ -84,35 +86,18 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 		return err
 	}
 	var errs []error
-	for _, change := range changes {
-		if err := change.storage.change(change.next); !c.unused(change.storage) {
+	for h, next := range changes {
+		if err := h.change(next); !c.unused(h) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// takeTurn waits for the turn to change the namespaces of storages.
-func (c *Cache) takeTurn(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (c *Cache) endTurn() { <-c.turn }
-
-// namespacesChange is a storage with its next namespaces.
-type namespacesChange struct {
-	storage *storage
-	next    *namespaceSet
-}
-
 // nextNamespaceSets makes the next namespaces of a kind's storages from its settings. A storage
 // that is being made at that moment has to be made again.
-func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namespacesChange, err error) {
+func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (map[*storage]*namespaceSet, error) {
+	changes := map[*storage]*namespaceSet{}
 	for _, h := range c.storagesOf(gvk) {
 		before := h.now.Load()
 		next, err := c.newNamespaceSet(h, before)
@@ -122,7 +107,7 @@ func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (changes []namesp
 		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && !h.lean.hides() {
 			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
 		}
-		changes = append(changes, namespacesChange{h, next})
+		changes[h] = next
 	}
 	return changes, nil
 }
@@ -181,7 +166,8 @@ func (s *namespaceSet) keeps(ns string, next *namespaceSet) (had kingletcache.Sc
 	if s.ownTransform[ns] || next.ownTransform[ns] {
 		return had, false // functions cannot be compared
 	}
-	if ns == metav1.NamespaceAll && !sameNames(s.configs, next.configs) {
+	named := func(a, b *cache.Config) bool { return true }
+	if ns == metav1.NamespaceAll && !maps.EqualFunc(s.configs, next.configs, named) {
 		return had, false
 	}
 	return s.scopes[ns], true
@@ -198,10 +184,6 @@ func sameRequests(a, b *cache.Config) bool {
 	bookmarks := func(c *cache.Config) bool { return c.EnableWatchBookmarks == nil || *c.EnableWatchBookmarks }
 	return selector(a.LabelSelector) == selector(b.LabelSelector) && selector(a.FieldSelector) == selector(b.FieldSelector) &&
 		bookmarks(a) == bookmarks(b)
-}
-
-func sameNames(a, b map[string]*cache.Config) bool {
-	return maps.EqualFunc(a, b, func(*cache.Config, *cache.Config) bool { return true })
 }
 
 // namespaceSet has the namespaces of a storage at one time, with their settings. They are not
@@ -323,9 +305,7 @@ func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-
 	var reason error
 	var look <-chan time.Time
 	if forRead {
-		ticker := time.NewTicker(lookEvery)
-		defer ticker.Stop()
-		look, reason = ticker.C, h.refused(id)
+		look, reason = time.Tick(lookEvery), h.refused(id)
 	}
 	for reason == nil {
 		select {

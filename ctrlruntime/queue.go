@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -68,7 +69,7 @@ func (o QueueOptions[request]) NewQueue(name string, limiter workqueue.TypedRate
 	return newQueue(o, name, limiter, nil)
 }
 
-// queue is a priorityqueue.PriorityQueue.
+// queue is a priorityqueue.PriorityQueue. Methods without a comment are those of it.
 type queue[request comparable] struct {
 	name    string
 	workers int
@@ -130,9 +131,7 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 	if o.HeadStart == nil {
 		o.HeadStart = defaultHeadStart
 	}
-	if o.Set == nil {
-		o.Set = kingletcache.Observed()
-	}
+	o.Set = cmp.Or(o.Set, kingletcache.Observed())
 	q := &queue[request]{
 		name:    name,
 		workers: o.Workers,
@@ -152,20 +151,16 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 	return q
 }
 
-// Add implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Add(item request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddAfter implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddAfter(item request, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddRateLimited(item request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue.
 func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) {
 	if q.keys.Closed() {
 		return
@@ -188,13 +183,11 @@ func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) 
 	}
 }
 
-// Get implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Get() (item request, shutdown bool) {
 	item, _, shutdown = q.GetWithPriority()
 	return item, shutdown
 }
 
-// GetWithPriority implements priorityqueue.PriorityQueue.
 func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown bool) {
 	run, ok := q.keys.Take()
 	if !ok {
@@ -233,7 +226,10 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 		return run, false
 	}
 	delete(q.running, item)
-	defer q.shrinkLocked()
+	defer func() {
+		q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
+		q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
+	}()
 	switch {
 	case p.retried:
 		q.counts.failed++
@@ -249,12 +245,6 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 	}
 	delete(q.failing, item)
 	return p.run, true
-}
-
-// shrinkLocked gives back the memory of a peak.
-func (q *queue[request]) shrinkLocked() {
-	q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
-	q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
 }
 
 // shrunk returns a copy of a map that has an eighth of its former entries or fewer, and
@@ -279,13 +269,11 @@ func (q *queue[request]) mark(item request, how func(*processing[request])) {
 	}
 }
 
-// Forget implements priorityqueue.PriorityQueue.
 func (q *queue[request]) Forget(item request) {
 	q.limiter.Forget(item)
 	q.mark(item, func(p *processing[request]) { p.forgotten = true })
 }
 
-// NumRequeues implements priorityqueue.PriorityQueue.
 func (q *queue[request]) NumRequeues(item request) int { return q.limiter.NumRequeues(item) }
 
 // Len returns how many requests could be processed at once, including those that were
@@ -295,7 +283,6 @@ func (q *queue[request]) Len() int {
 	return n.Queued + n.Again
 }
 
-// ShuttingDown implements priorityqueue.PriorityQueue.
 func (q *queue[request]) ShuttingDown() bool { return q.keys.Closed() }
 
 // ShutDown refuses new requests and makes Get return true, even if requests are left.
@@ -324,26 +311,33 @@ func (q *queue[request]) end() {
 const unfinishedEvery = 500 * time.Millisecond
 
 func (q *queue[request]) countUnfinished() {
-	ticker := time.NewTicker(unfinishedEvery)
-	defer ticker.Stop()
+	tick := time.Tick(unfinishedEvery)
 	for {
 		select {
-		case <-ticker.C:
-			q.metrics.setUnfinished(q.unfinished())
+		case <-tick:
+			q.mu.Lock()
+			all, oldest := q.unfinishedLocked()
+			q.mu.Unlock()
+			longest := time.Duration(0)
+			if !oldest.IsZero() {
+				longest = time.Since(oldest)
+			}
+			q.metrics.unfinished.Set(all.Seconds())
+			q.metrics.longest.Set(longest.Seconds())
 		case <-q.stop:
 			return
 		}
 	}
 }
 
-// unfinished returns how long the requests being processed have taken so far: the sum
-// and the longest.
-func (q *queue[request]) unfinished() (all, longest time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// unfinishedLocked returns how long the requests being processed have taken so far, and
+// when the oldest of them began.
+func (q *queue[request]) unfinishedLocked() (all time.Duration, oldest time.Time) {
 	for _, p := range q.running {
-		d := time.Since(p.began)
-		all, longest = all+d, max(longest, d)
+		all += time.Since(p.began)
+		if oldest.IsZero() || p.began.Before(oldest) {
+			oldest = p.began
+		}
 	}
-	return all, longest
+	return all, oldest
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
@@ -25,7 +24,7 @@ type DepthByPriority interface {
 	NewDepthByPriority(name string) PriorityDepth
 }
 
-// queueMetrics measure a queue.
+// queueMetrics measure a queue. Its methods are those of keyqueue.Observer.
 type queueMetrics[request comparable] struct {
 	depth                 PriorityDepth
 	adds, retries         workqueue.CounterMetric
@@ -60,31 +59,22 @@ type plainDepth struct{ gauge workqueue.GaugeMetric }
 func (d plainDepth) Inc(int) { d.gauge.Inc() }
 func (d plainDepth) Dec(int) { d.gauge.Dec() }
 
-// Added implements keyqueue.Observer.
 func (m *queueMetrics[request]) Added(_ request, priority int) {
 	m.adds.Inc()
 	m.depth.Inc(priority)
 }
 
-// Raised implements keyqueue.Observer.
 func (m *queueMetrics[request]) Raised(_ request, from, to int) {
 	m.depth.Dec(from)
 	m.depth.Inc(to)
 }
 
-// Taken implements keyqueue.Observer.
 func (m *queueMetrics[request]) Taken(_ request, priority int) { m.depth.Dec(priority) }
-
-// Finished implements keyqueue.Observer.
-func (*queueMetrics[request]) Finished(request) {}
-
-func (m *queueMetrics[request]) setUnfinished(all, longest time.Duration) {
-	m.unfinished.Set(all.Seconds())
-	m.longest.Set(longest.Seconds())
-}
+func (*queueMetrics[request]) Finished(request)                {}
 
 // registry is a DepthByPriority over the collectors that controller-runtime has
-// registered for its own queues, so that dashboards and alerts for these cover ours.
+// registered for its own queues, so that dashboards and alerts for these cover ours. Methods
+// without a comment are those of workqueue.MetricsProvider.
 type registry struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -142,42 +132,34 @@ func register[C prometheus.Collector](errs *[]error, c C) C {
 	return c
 }
 
-// NewDepthMetric implements workqueue.MetricsProvider.
 func (r *registry) NewDepthMetric(name string) workqueue.GaugeMetric {
 	return r.depth.WithLabelValues(name, name, "")
 }
 
-// NewDepthByPriority implements DepthByPriority.
 func (r *registry) NewDepthByPriority(name string) PriorityDepth {
 	return &labelledDepth{vec: r.depth, name: name, gauges: map[int]prometheus.Gauge{}}
 }
 
-// NewAddsMetric implements workqueue.MetricsProvider.
 func (r *registry) NewAddsMetric(name string) workqueue.CounterMetric {
 	return r.adds.WithLabelValues(name, name)
 }
 
-// NewLatencyMetric implements workqueue.MetricsProvider.
 func (r *registry) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return r.latency.WithLabelValues(name, name)
 }
 
-// NewWorkDurationMetric implements workqueue.MetricsProvider.
 func (r *registry) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return r.workDuration.WithLabelValues(name, name)
 }
 
-// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
 func (r *registry) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return r.unfinished.WithLabelValues(name, name)
 }
 
-// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
 func (r *registry) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return r.longest.WithLabelValues(name, name)
 }
 
-// NewRetriesMetric implements workqueue.MetricsProvider.
 func (r *registry) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return r.retries.WithLabelValues(name, name)
 }

@@ -40,12 +40,7 @@ func (q *queue[request]) Status() status.Controller {
 		Runs:         q.took.Snapshot(),
 		Waits:        q.waited.Snapshot(),
 	}
-	for _, p := range q.running {
-		s.Unfinished += time.Since(p.began)
-		if s.OldestRun.IsZero() || p.began.Before(s.OldestRun) {
-			s.OldestRun = p.began
-		}
-	}
+	s.Unfinished, s.OldestRun = q.unfinishedLocked()
 	return s
 }
 

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,10 +25,7 @@ func indexName(field string) string { return "field:" + field }
 // indexValue returns the value under which an index holds value in a namespace, or in
 // all namespaces if namespace is empty.
 func indexValue(namespace, value string) string {
-	if namespace == "" {
-		namespace = everywhere
-	}
-	return namespace + "/" + value
+	return cmp.Or(namespace, everywhere) + "/" + value
 }
 
 // indexers returns the index of a field: each value, in the object's namespace and in
@@ -86,7 +84,9 @@ func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, un
 // byFields returns the index matches of a field selector.
 func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.IndexMatch, error) {
 	requirements := selector.Requirements()
-	if len(requirements) == 0 || slices.ContainsFunc(requirements, inexact) {
+	if len(requirements) == 0 || slices.ContainsFunc(requirements, func(r fields.Requirement) bool {
+		return r.Operator != selection.Equals && r.Operator != selection.DoubleEquals
+	}) {
 		return nil, errors.New("non-exact field matches are not supported by the cache")
 	}
 	matches := make([]kinglet.IndexMatch, len(requirements))
@@ -121,10 +121,6 @@ func found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered b
 		}, nil
 	}
 	return inKeyOrder(found), nil
-}
-
-func inexact(r fields.Requirement) bool {
-	return r.Operator != selection.Equals && r.Operator != selection.DoubleEquals
 }
 
 // inKeyOrder returns objects ordered by their keys.

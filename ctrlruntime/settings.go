@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,18 +81,14 @@ type kindSettings struct {
 // newSettings fills in the defaults that a cache needs, and checks the options.
 func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
 	cfg = rest.CopyConfig(cfg)
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
-	}
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent())
 	var err error
 	if opts.HTTPClient == nil {
 		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
 			return nil, fmt.Errorf("could not create HTTP client from config: %w", err)
 		}
 	}
-	if opts.Scheme == nil {
-		opts.Scheme = scheme.Scheme
-	}
+	opts.Scheme = cmp.Or(opts.Scheme, scheme.Scheme)
 	if opts.Mapper == nil {
 		if opts.Mapper, err = apiutil.NewDynamicRESTMapper(cfg, opts.HTTPClient); err != nil {
 			return nil, fmt.Errorf("could not create RESTMapper from config: %w", err)
@@ -147,9 +144,24 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	if namespaces == nil {
 		namespaces = s.DefaultNamespaces
 	}
-	own := ofObject(kind)
+	own := cache.Config{
+		LabelSelector:         kind.Label,
+		FieldSelector:         kind.Field,
+		Transform:             kind.Transform,
+		UnsafeDisableDeepCopy: kind.UnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  kind.EnableWatchBookmarks,
+		SyncPeriod:            kind.SyncPeriod,
+	}
+	defaults := cache.Config{
+		LabelSelector:         s.DefaultLabelSelector,
+		FieldSelector:         s.DefaultFieldSelector,
+		Transform:             s.DefaultTransform,
+		UnsafeDisableDeepCopy: s.DefaultUnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  s.DefaultEnableWatchBookmarks,
+		SyncPeriod:            s.SyncPeriod,
+	}
 	if !k.namespaced || len(namespaces) == 0 {
-		all := merged(own, s.defaults())
+		all := merged(own, defaults)
 		k.configs = map[string]*cache.Config{metav1.NamespaceAll: &all}
 		return k, nil
 	}
@@ -161,7 +173,7 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 		if named {
 			config = merged(config, s.DefaultNamespaces[ns])
 		}
-		config = merged(config, s.defaults())
+		config = merged(config, defaults)
 		if ns == metav1.NamespaceAll {
 			config.FieldSelector = butFor(namespaces, config.FieldSelector)
 		}
@@ -170,49 +182,16 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	return k, nil
 }
 
-func (s *settings) defaults() cache.Config {
-	return cache.Config{
-		LabelSelector:         s.DefaultLabelSelector,
-		FieldSelector:         s.DefaultFieldSelector,
-		Transform:             s.DefaultTransform,
-		UnsafeDisableDeepCopy: s.DefaultUnsafeDisableDeepCopy,
-		EnableWatchBookmarks:  s.DefaultEnableWatchBookmarks,
-		SyncPeriod:            s.SyncPeriod,
-	}
-}
-
-// ofObject returns the settings of a ByObject entry that apply to each namespace.
-func ofObject(by cache.ByObject) cache.Config {
-	return cache.Config{
-		LabelSelector:         by.Label,
-		FieldSelector:         by.Field,
-		Transform:             by.Transform,
-		UnsafeDisableDeepCopy: by.UnsafeDisableDeepCopy,
-		EnableWatchBookmarks:  by.EnableWatchBookmarks,
-		SyncPeriod:            by.SyncPeriod,
-	}
-}
-
 // merged returns c with its unset fields taken from defaults.
 func merged(c, defaults cache.Config) cache.Config {
-	if c.LabelSelector == nil {
-		c.LabelSelector = defaults.LabelSelector
-	}
-	if c.FieldSelector == nil {
-		c.FieldSelector = defaults.FieldSelector
-	}
 	if c.Transform == nil {
 		c.Transform = defaults.Transform
 	}
-	if c.UnsafeDisableDeepCopy == nil {
-		c.UnsafeDisableDeepCopy = defaults.UnsafeDisableDeepCopy
-	}
-	if c.EnableWatchBookmarks == nil {
-		c.EnableWatchBookmarks = defaults.EnableWatchBookmarks
-	}
-	if c.SyncPeriod == nil {
-		c.SyncPeriod = defaults.SyncPeriod
-	}
+	c.LabelSelector = cmp.Or(c.LabelSelector, defaults.LabelSelector)
+	c.FieldSelector = cmp.Or(c.FieldSelector, defaults.FieldSelector)
+	c.UnsafeDisableDeepCopy = cmp.Or(c.UnsafeDisableDeepCopy, defaults.UnsafeDisableDeepCopy)
+	c.EnableWatchBookmarks = cmp.Or(c.EnableWatchBookmarks, defaults.EnableWatchBookmarks)
+	c.SyncPeriod = cmp.Or(c.SyncPeriod, defaults.SyncPeriod)
 	return c
 }
 

@@ -173,26 +173,16 @@ func (h *storage) settings(ns string) (id string, config *cache.Config, known bo
 
 // newObject returns an empty object of a kind in a form.
 func newObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
-	return newOf(scheme, gvk, f, &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{})
-}
-
-// kinded is an object whose Go type does not determine its kind.
-type kinded interface {
-	runtime.Object
-	SetGroupVersionKind(schema.GroupVersionKind)
-}
-
-func newOf(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form, ifUntyped, ifMetadata kinded) (runtime.Object, error) {
-	var obj kinded
+	var obj runtime.Object
 	switch f {
 	case untyped:
-		obj = ifUntyped
+		obj = &unstructured.Unstructured{}
 	case metadataOnly:
-		obj = ifMetadata
+		obj = &metav1.PartialObjectMetadata{}
 	default:
 		return scheme.New(gvk)
 	}
-	obj.SetGroupVersionKind(gvk)
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
 }
 

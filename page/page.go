@@ -63,7 +63,6 @@ type handler struct {
 // same machine has to send localhost as the Host.
 func Handler(set *kinglet.Set) http.Handler { return &handler{set: set} }
 
-// ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")

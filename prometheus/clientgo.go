@@ -91,10 +91,8 @@ func sum(to, more *status.Histogram) {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *clientGo) Describe(out chan<- *prometheus.Desc) { c.describe(out) }
 
-// Collect implements prometheus.Collector.
 func (c *clientGo) Collect(out chan<- prometheus.Metric) {
 	s := &scrape{now: time.Now(), out: out}
 	c.queues(s)

@@ -88,17 +88,11 @@ func (d *deadline) check() {
 	d.cancel(errTimedOut)
 }
 
-// received records that something came now, and is being processed.
-func (d *deadline) received(now time.Duration) {
+// came records that something came now and is being processed, or has been processed, so
+// that more may come.
+func (d *deadline) came(now time.Duration, busy bool) {
 	d.mu.Lock()
-	d.last, d.busy = now, true
-	d.mu.Unlock()
-}
-
-// processed records that what came has been processed, and that more may come.
-func (d *deadline) processed(now time.Duration) {
-	d.mu.Lock()
-	d.last, d.busy = now, false
+	d.last, d.busy = now, busy
 	d.mu.Unlock()
 }
 

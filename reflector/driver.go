@@ -89,10 +89,8 @@ func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
 
 // wait waits, or returns when ctx ends.
 func (d *driver[T]) wait(ctx context.Context) {
-	timer := time.NewTimer(d.pause())
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d.pause()):
 		d.step(machine.Input{Kind: machine.Timer})
 	case <-ctx.Done():
 	}

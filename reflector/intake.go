@@ -14,7 +14,7 @@ func (d *driver[T]) page(page source.Page[T]) error {
 		return errAbandoned
 	}
 	now := d.clock()
-	d.deadline.received(now)
+	d.deadline.came(now, true)
 	in := machine.Input{
 		Kind:      machine.Page,
 		At:        machine.Nanos(now),
@@ -54,7 +54,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		return errAbandoned
 	}
 	now := d.clock()
-	d.deadline.received(now)
+	d.deadline.came(now, true)
 	batch, full := d.fitting(batch)
 	// batch[first:end] is not applied yet; version is the sink's version once
 	// it is.
@@ -118,7 +118,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 // returns errAbandoned if the machine gave up the request.
 func (d *driver[T]) settle() error {
 	d.share()
-	d.deadline.processed(d.clock())
+	d.deadline.came(d.clock(), false)
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}
@@ -165,20 +165,12 @@ func input[T any](e *source.Event[T], watching bool) machine.Input {
 	return in
 }
 
+// eventType returns the machine's type, which has the same number.
 func eventType(t source.EventType) machine.EventType {
-	switch t {
-	case source.Added:
-		return machine.Added
-	case source.Modified:
-		return machine.Modified
-	case source.Deleted:
-		return machine.Deleted
-	case source.Bookmark:
-		return machine.Bookmark
-	case source.Error:
-		return machine.Error
+	if t == 0 || t > source.Unknown {
+		t = source.Unknown
 	}
-	return machine.Unknown
+	return machine.EventType(t)
 }
 
 // unreadable reports whether the identity of the object could not be read.

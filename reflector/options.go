@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -122,14 +123,6 @@ func (o Options) Validate() error {
 // problem.
 func (o Options) withDefaults() (Options, error) {
 	var problems []error
-	positive := func(name string, d *time.Duration, def time.Duration) {
-		switch {
-		case *d == 0:
-			*d = def
-		case *d < 0:
-			problems = append(problems, fmt.Errorf("%s is negative: %v", name, *d))
-		}
-	}
 	// If only one bound is given, the default of the other adapts to it.
 	pair := func(lowName, highName string, low, high *time.Duration, defLow, defHigh time.Duration) {
 		if *low == 0 && *high > 0 {
@@ -138,48 +131,44 @@ func (o Options) withDefaults() (Options, error) {
 		if *high == 0 && *low > 0 {
 			defHigh = max(defHigh, *low)
 		}
-		positive(lowName, low, defLow)
-		positive(highName, high, defHigh)
+		fill(&problems, lowName, low, defLow)
+		fill(&problems, highName, high, defHigh)
 		if *low > *high {
 			problems = append(problems, fmt.Errorf("%s (%v) is more than %s (%v)", lowName, *low, highName, *high))
 		}
 	}
-	if o.PageSize < 0 {
-		problems = append(problems, fmt.Errorf("PageSize is negative: %d", o.PageSize))
-	}
-	limit := func(name string, n *int64, def int64) {
-		switch {
-		case *n == 0:
-			*n = def
-		case *n < 0:
-			problems = append(problems, fmt.Errorf("%s is negative: %d", name, *n))
-		}
-	}
-	limit("MaxObjects", &o.MaxObjects, DefaultMaxObjects)
-	limit("MaxListBytes", &o.MaxListBytes, DefaultMaxListBytes)
+	fill(&problems, "PageSize", &o.PageSize, 0)
+	fill(&problems, "MaxObjects", &o.MaxObjects, DefaultMaxObjects)
+	fill(&problems, "MaxListBytes", &o.MaxListBytes, DefaultMaxListBytes)
 	pair("BackoffMin", "BackoffMax", &o.BackoffMin, &o.BackoffMax, DefaultBackoffMin, DefaultBackoffMax)
 	pair("WatchTimeoutMin", "WatchTimeoutMax", &o.WatchTimeoutMin, &o.WatchTimeoutMax,
 		DefaultWatchTimeoutMin, DefaultWatchTimeoutMax)
-	positive("BackoffReset", &o.BackoffReset, DefaultBackoffReset)
-	positive("RefusalPatience", &o.RefusalPatience, 0)
-	positive("InitialEventsProgress", &o.InitialEventsProgress, DefaultInitialEventsProgress)
-	positive("ListProgress", &o.ListProgress, DefaultListProgress)
+	fill(&problems, "BackoffReset", &o.BackoffReset, DefaultBackoffReset)
+	fill(&problems, "RefusalPatience", &o.RefusalPatience, 0)
+	fill(&problems, "InitialEventsProgress", &o.InitialEventsProgress, DefaultInitialEventsProgress)
+	fill(&problems, "ListProgress", &o.ListProgress, DefaultListProgress)
 	if o.Rand == nil {
 		o.Rand = rand.Float64
 	}
 	return o, errors.Join(problems...)
 }
 
+// fill gives an option its default if it is 0. It is a problem if it is negative.
+func fill[N ~int64](problems *[]error, name string, n *N, def N) {
+	switch {
+	case *n == 0:
+		*n = def
+	case *n < 0:
+		*problems = append(*problems, fmt.Errorf("%s is negative: %v", name, *n))
+	}
+}
+
 // config returns the machine's configuration.
 func (o *Options) config() machine.Config {
-	pageSize := o.PageSize
-	if pageSize == 0 {
-		pageSize = DefaultPageSize
-	}
 	return machine.Config{
 		Held:                  o.Held,
 		WatchList:             !o.DisableWatchList,
-		PageSize:              pageSize,
+		PageSize:              cmp.Or(o.PageSize, DefaultPageSize),
 		AlwaysPage:            o.PageSize != 0,
 		BackoffMin:            machine.Nanos(o.BackoffMin),
 		BackoffMax:            machine.Nanos(o.BackoffMax),

@@ -9,22 +9,17 @@ import (
 // readBy records how the source reads, and calls OnReadPath if that has
 // changed.
 func (r *Reflector[T]) readBy(now source.ReadPath) {
-	before, changed := r.keepPath(&now)
+	r.mu.Lock()
+	before := r.path
+	changed := !now.Same(before)
+	if changed {
+		now.Since = time.Now()
+		r.path = now
+	}
+	r.mu.Unlock()
 	if changed && r.options.OnReadPath != nil {
 		r.options.OnReadPath(before, now)
 	}
-}
-
-func (r *Reflector[T]) keepPath(now *source.ReadPath) (before source.ReadPath, changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before = r.path
-	if now.Same(before) {
-		return before, false
-	}
-	now.Since = time.Now()
-	r.path = *now
-	return before, true
 }
 
 // noHistory reports whether a watch may not send what happened before it was open. An

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,7 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 	if err != nil {
 		return nil, fmt.Errorf("reflector: %w", err)
 	}
-	if opts.Name == "" {
-		opts.Name = src.String()
-	}
+	opts.Name = cmp.Or(opts.Name, src.String())
 	if src.Traits().NoWatchList {
 		opts.DisableWatchList = true
 	}
@@ -69,8 +68,8 @@ func (r *Reflector[T]) run(ctx context.Context, anew bool) error {
 		return ErrRunning
 	}
 	defer r.running.Store(false)
-	if anew {
-		r.driver.listNext()
+	if m := r.driver.machine; anew && m.Phase == machine.Stopped && !m.Relist {
+		m.Relist, m.Cause = true, machine.CauseStart
 	}
 	r.driver.run(ctx)
 	return nil
@@ -79,10 +78,3 @@ func (r *Reflector[T]) run(ctx context.Context, anew bool) error {
 // RunAnew is like Run, but begins with a list where Run would resume a watch.
 // The list is not older than what the sink holds.
 func (r *Reflector[T]) RunAnew(ctx context.Context) error { return r.run(ctx, true) }
-
-// listNext makes a stopped reflector start with a list.
-func (d *driver[T]) listNext() {
-	if d.machine.Phase == machine.Stopped && !d.machine.Relist {
-		d.machine.Relist, d.machine.Cause = true, machine.CauseStart
-	}
-}

@@ -199,14 +199,6 @@ func (r *Reflector[T]) wrap(f *machine.Failure) error {
 	}
 }
 
-func (r *Reflector[T]) transition(t *machine.Transition) Transition {
-	public := Transition{At: r.time(t.At), From: t.From, To: t.To}
-	if t.Failure.Class != machine.NoFailure {
-		public.Err = r.wrap(&t.Failure)
-	}
-	return public
-}
-
 // time converts the machine's time to wall-clock time.
 func (r *Reflector[T]) time(at machine.Nanos) time.Time {
 	return r.origin.Add(time.Duration(at))
@@ -226,7 +218,12 @@ func (d *driver[T]) share() {
 	r.state = d.machine.State
 	changes := d.machine.Transitions()
 	for i := range changes {
-		r.history.add(r.transition(&changes[i]))
+		t := &changes[i]
+		public := Transition{At: r.time(t.At), From: t.From, To: t.To}
+		if t.Failure.Class != machine.NoFailure {
+			public.Err = r.wrap(&t.Failure)
+		}
+		r.history.add(public)
 	}
 	r.finding.act(now.phase)
 	r.mu.Unlock()

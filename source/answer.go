@@ -98,9 +98,8 @@ func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
 	return Written[T]{}, ErrNoAnswers
 }
 
-// ReadAnswer implements AnswerReader.
 func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
-	of := a.of(s.gvr())
+	of := a.of(s.traits.Resource)
 	if a.Object == nil && a.Metadata != nil {
 		return unreadWrite[T](&a, of, &s.opts, Covered)
 	}
@@ -291,12 +290,14 @@ func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, err
 
 // selectors returns the selectors of requests.
 func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
+	var errs [2]error
 	if byLabels, err = labels.Parse(o.LabelSelector); err != nil {
-		err = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
-	} else if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
-		err = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
+		errs[0] = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
 	}
-	return byLabels, byFields, err
+	if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
+		errs[1] = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
+	}
+	return byLabels, byFields, errors.Join(errs[:]...)
 }
 
 // whole reports whether objects leave the collection only by being deleted: no selector
@@ -367,27 +368,21 @@ func DeleteAnswer(body []byte) (d Deletion) {
 
 // readDeleted decodes as much as DeleteAnswer needs.
 func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m *metav1.ObjectMeta) {
-	if len(body) == 0 {
-		return gvk, st, nil
+	none := schema.GroupVersionKind{}
+	if len(body) == 0 || encoding.Of(body[0]) == nil {
+		return none, st, nil
 	}
 	enc := encoding.Of(body[0])
-	if enc == nil {
-		return gvk, st, nil
-	}
 	o, err := enc.Object(body)
 	if err != nil {
-		return gvk, st, nil
-	}
-	if gvk = encoding.KindOf(enc, o); gvk == encoding.StatusKind {
-		if enc.Unmarshal(o.Raw, &st) != nil {
-			return schema.GroupVersionKind{}, st, nil
-		}
-		return gvk, st, nil
+		return none, st, nil
 	}
 	var p metav1.PartialObjectMetadata
-	if gvk.Kind == "" || enc.Unmarshal(o.Raw, &p) != nil {
-		// It cannot be read as an object.
-		return schema.GroupVersionKind{}, st, nil
+	switch gvk = encoding.KindOf(enc, o); {
+	case gvk == encoding.StatusKind && enc.Unmarshal(o.Raw, &st) == nil:
+		return gvk, st, nil
+	case gvk == encoding.StatusKind, gvk.Kind == "", enc.Unmarshal(o.Raw, &p) != nil:
+		return none, st, nil // it cannot be read as an object
 	}
 	return gvk, st, &p.ObjectMeta
 }

@@ -96,7 +96,7 @@ func BenchmarkList(b *testing.B) {
 			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			for b.Loop() {
 				n := 0
-				err := dec.list(bytes.NewReader(body), nil, nil, func(p Page[*corev1.Pod]) error { n += len(p.Items); return nil })
+				err := dec.list(false, bytes.NewReader(body), nil, nil, func(p Page[*corev1.Pod]) error { n += len(p.Items); return nil })
 				if err != nil || n != 1000 {
 					b.Fatal(n, err)
 				}
@@ -152,13 +152,13 @@ func relist[T any](b *testing.B, c codecFor) {
 		}
 		return nil
 	}
-	if err := dec.list(bytes.NewReader(body), s.get, nil, keep); err != nil {
+	if err := dec.list(false, bytes.NewReader(body), s.get, nil, keep); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := dec.list(bytes.NewReader(body), s.get, nil, keep); err != nil {
+		if err := dec.list(false, bytes.NewReader(body), s.get, nil, keep); err != nil {
 			b.Fatal(err)
 		}
 	}

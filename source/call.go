@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
@@ -54,9 +55,13 @@ func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call fun
 
 // wait waits until the call returns, or a response to its request can be read. If
 // neither happens before ctx ends, or the call fails for want of a response, it returns an
-// error, and the call is over. It reports to o, which may be nil, that a watch is open.
-func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *intercept.Response, err error) {
-	defer o.leave()
+// error, and the call is over. onOpen, which may be nil, is called when a watch is open, or has
+// taken openPatience.
+func (p *pending[R]) wait(ctx context.Context, onOpen func()) (res *result[R], a *intercept.Response, err error) {
+	open, late := func() {}, (<-chan time.Time)(nil)
+	if onOpen != nil {
+		open, late = sync.OnceFunc(onOpen), time.After(openPatience)
+	}
 	var responses chan *intercept.Response
 	if p.intercepted != nil {
 		responses = p.intercepted.Responses
@@ -65,7 +70,7 @@ func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *i
 		select {
 		case res := <-p.results:
 			if res.err == nil && !isNil(res.value) {
-				o.end()
+				open()
 			}
 			if p.intercepted != nil {
 				if err := p.intercepted.Failure(res.err); err != nil {
@@ -75,10 +80,10 @@ func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *i
 			}
 			return &res, nil, nil
 		case a := <-responses:
-			o.end()
+			open()
 			return nil, a, nil
-		case <-o.expired():
-			o.end()
+		case <-late:
+			open()
 		case <-ctx.Done():
 			p.abandon()
 			return nil, nil, ctx.Err()
@@ -92,12 +97,10 @@ func (p *pending[R]) abandon() {
 	if !p.honours {
 		return
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case res := <-p.results:
 		p.drop(res)
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 }
 
@@ -119,43 +122,3 @@ func (p *pending[R]) leave() {
 // openPatience is how long a list waits for the watch that follows it to be open. A fake
 // takes microseconds, but more on a machine that is busy with other tests.
 const openPatience = time.Second
-
-// opening is a watch that is being opened, for WatchRequest.OnOpen. A nil opening does
-// nothing.
-type opening struct {
-	onOpen func()
-	timer  *time.Timer
-}
-
-func newOpening(onOpen func()) *opening {
-	if onOpen == nil {
-		return nil
-	}
-	return &opening{onOpen, time.NewTimer(openPatience)}
-}
-
-// expired returns a channel that receives once the watch has taken openPatience.
-func (o *opening) expired() <-chan time.Time {
-	if o == nil || o.onOpen == nil {
-		return nil
-	}
-	return o.timer.C
-}
-
-// end calls onOpen, the first time: the watch is open, or has taken openPatience.
-func (o *opening) end() {
-	if o == nil || o.onOpen == nil {
-		return
-	}
-	o.timer.Stop()
-	onOpen := o.onOpen
-	o.onOpen = nil
-	onOpen()
-}
-
-// leave stops the timer of a watch that failed.
-func (o *opening) leave() {
-	if o != nil {
-		o.timer.Stop()
-	}
-}

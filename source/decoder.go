@@ -39,14 +39,9 @@ func newDecoder[T any](gv schema.GroupVersion, opts *Options) (*decoder[T], erro
 // list decodes the 200 answer to a LIST until its end and yields it in pages, the
 // last one without More. Its first byte shows the encoding, which is reported to
 // onPath; that may be nil. A *metav1.Status in its place is returned as an
-// apierrors.APIStatus. yield's error ends the call and is returned unchanged.
-func (d *decoder[T]) list(body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
-	return d.listAs(false, body, held, onPath, yield)
-}
-
-// listAs is list for an answer that may be a list of metadata, if metadata is set: see
-// ListRequest.metadata.
-func (d *decoder[T]) listAs(metadata bool, body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
+// apierrors.APIStatus. yield's error ends the call and is returned unchanged. If metadata is
+// set, the answer may be a list of metadata: see ListRequest.metadata.
+func (d *decoder[T]) list(metadata bool, body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
 	s := d.takeScratch()
 	defer d.giveScratch(s)
 	w := encoding.NewWindow(body, s.buffer(encoding.SmallRead), d.limit, s.buffer)

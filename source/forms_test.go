@@ -68,7 +68,7 @@ func TestUnstructuredEqualsTheDynamicClient(t *testing.T) {
 func TestAnUnstructuredItemOfNoKindIsAnItemError(t *testing.T) {
 	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
 	var got listed[*unstructured.Unstructured]
-	err := dec.list(strings.NewReader(`{"items":[{"metadata":{"name":"a"}}]}`), nil, nil, got.page)
+	err := dec.list(false, strings.NewReader(`{"items":[{"metadata":{"name":"a"}}]}`), nil, nil, got.page)
 	if err != nil || len(got.items) != 1 || got.items[0].Err == nil || got.items[0].Key.Name != "a" {
 		t.Errorf("%+v: %v", got.items, err)
 	}
@@ -160,7 +160,7 @@ func TestMetadataEqualsTheMetadataClientButKeepsItsKind(t *testing.T) {
 func TestMetadataIsReadFromWholeObjectsWhereAServerKnowsNoBetter(t *testing.T) {
 	dec := must(decoderOf[*metav1.PartialObjectMetadata](podGVR.GroupVersion(), Options{}))
 	var got listed[*metav1.PartialObjectMetadata]
-	if err := dec.list(bytes.NewReader(jsonBytes(podList("3", "a"))), nil, nil, got.page); err != nil || got.items[0].Key != nsName("ns", "a") {
+	if err := dec.list(false, bytes.NewReader(jsonBytes(podList("3", "a"))), nil, nil, got.page); err != nil || got.items[0].Key != nsName("ns", "a") {
 		t.Errorf("list: %+v %v", got.items, err)
 	}
 	var seen watched[*metav1.PartialObjectMetadata]

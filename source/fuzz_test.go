@@ -154,8 +154,8 @@ func FuzzList(f *testing.F) {
 func fuzzList[T any](t *testing.T, body []byte) (listed[T], error) {
 	dec := fuzzDecoder[T]()
 	var whole, cut listed[T]
-	err := dec.list(bytes.NewReader(body), nil, nil, whole.page)
-	cutErr := dec.list(iotest.OneByteReader(bytes.NewReader(body)), nil, nil, cut.page)
+	err := dec.list(false, bytes.NewReader(body), nil, nil, whole.page)
+	cutErr := dec.list(false, iotest.OneByteReader(bytes.NewReader(body)), nil, nil, cut.page)
 	if (err == nil) != (cutErr == nil) {
 		t.Errorf("whole: %v; byte by byte: %v", err, cutErr)
 	}

@@ -151,7 +151,7 @@ func TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld(t *testing.T) 
 func heldLists[T any](t *testing.T, body []byte) {
 	heldRounds(t, body, func(dec *decoder[T], r io.Reader, held Held[T]) ([]Item[T], error) {
 		var got listed[T]
-		err := dec.list(r, held, nil, got.page)
+		err := dec.list(false, r, held, nil, got.page)
 		return got.items, err
 	})
 }

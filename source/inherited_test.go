@@ -64,7 +64,7 @@ func inherits[E any](t *testing.T) {
 		}
 		var got listed[runtime.Object]
 		var last ReadPath
-		if err := dec.list(bytes.NewReader(kindList[E](true)), nil, func(p ReadPath) { last = p }, got.page); err != nil {
+		if err := dec.list(false, bytes.NewReader(kindList[E](true)), nil, func(p ReadPath) { last = p }, got.page); err != nil {
 			t.Fatal(err)
 		}
 		why := ErrInheritedUnmarshal

@@ -45,7 +45,7 @@ func (g *interception[T]) call(honours, watch, metadata, once bool, asked metav1
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.metadata(), asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, once, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch, metadata)
 	})
 }
@@ -147,14 +147,6 @@ func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind
 	return first
 }
 
-// kindOf returns the kind in obj.
-func kindOf[T any](obj T) schema.GroupVersionKind {
-	if ro, ok := any(obj).(runtime.Object); ok && !isNil(obj) {
-		return ro.GetObjectKind().GroupVersionKind()
-	}
-	return schema.GroupVersionKind{}
-}
-
 // otherKind returns the *KindError in err, unless that is about a Status or an
 // object without a kind. It means that the closure asks for another type, and
 // converts it to T.
@@ -199,7 +191,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 	var first schema.GroupVersionKind
 	var other *KindError
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = dec.listAs(req.metadata, a.Body, req.Held, req.OnPath, func(page Page[T]) error {
+	err = dec.list(req.metadata, a.Body, req.Held, req.OnPath, func(page Page[T]) error {
 		for i := range page.Items {
 			it := &page.Items[i]
 			if it.Err != nil {
@@ -207,7 +199,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 					return other
 				}
 			} else if first.Empty() {
-				first = kindOf(it.Object)
+				first = objectKind(it.Object)
 			}
 		}
 		if page.More {
@@ -367,14 +359,10 @@ func monitor(w watch.Interface, otherwise func()) *monitored {
 // stop stops the watch and waits until it is closed, as stopWatch does.
 func (m *monitored) stop() {
 	m.w.Stop()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-m.gone:
-		return
-	case <-timer.C:
-		// It breaks watch.Interface's promise to close.
+	case <-time.After(grace): // It breaks watch.Interface's promise to close.
+		close(m.quit)
+		<-m.gone
 	}
-	close(m.quit)
-	<-m.gone
 }

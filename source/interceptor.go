@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -121,10 +122,7 @@ func through(client *rest.RESTClient, wrap func(http.RoundTripper) http.RoundTri
 	if client.Client != nil {
 		hc = *client.Client
 	}
-	if hc.Transport == nil {
-		hc.Transport = http.DefaultTransport
-	}
-	hc.Transport = wrap(hc.Transport)
+	hc.Transport = wrap(cmp.Or(hc.Transport, http.DefaultTransport))
 	c.Client = &hc
 	return c
 }

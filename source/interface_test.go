@@ -138,11 +138,11 @@ func TestWhatIsHeldOfAnotherTypeIsNoLastVersion(t *testing.T) {
 				dec := must(decoderOf[any](podGVR.GroupVersion(), Options{Example: example}))
 				var memo listed[any]
 				body := c.object(&corev1.PodList{Items: []corev1.Pod{*p}})
-				if err := dec.list(bytes.NewReader(body), newSink[any]().get, nil, memo.page); err != nil {
+				if err := dec.list(false, bytes.NewReader(body), newSink[any]().get, nil, memo.page); err != nil {
 					t.Fatal(err)
 				}
 				var got listed[any]
-				err := dec.list(bytes.NewReader(body), func(store.Key) (any, store.Memo, bool) {
+				err := dec.list(false, bytes.NewReader(body), func(store.Key) (any, store.Memo, bool) {
 					return held, memo.items[0].Memo, true
 				}, nil, got.page)
 				if err != nil || len(got.items) != 1 || got.items[0].Err != nil || !reflect.DeepEqual(got.items[0].Object, memo.items[0].Object) {
@@ -195,7 +195,7 @@ func TestAnUnstructuredExampleWithAKindTakesNoOther(t *testing.T) {
 	} {
 		dec := must(decoderOf[any](podGVR.GroupVersion(), Options{Example: tc.example}))
 		var got listed[any]
-		if err := dec.list(strings.NewReader(tc.body), newSink[any]().get, nil, got.page); err != nil {
+		if err := dec.list(false, strings.NewReader(tc.body), newSink[any]().get, nil, got.page); err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}
@@ -331,7 +331,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 	if !relist {
 		held = nil
 	}
-	err := dec.list(bytes.NewReader(body), s.get, nil, func(p Page[T]) error {
+	err := dec.list(false, bytes.NewReader(body), s.get, nil, func(p Page[T]) error {
 		for _, it := range p.Items {
 			s.put(it)
 		}
@@ -341,7 +341,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 		t.Fatal(err)
 	}
 	return testkit.Allocs(1, func() {
-		if err := dec.list(bytes.NewReader(body), held, nil, nothing[T]); err != nil {
+		if err := dec.list(false, bytes.NewReader(body), held, nil, nothing[T]); err != nil {
 			t.Error(err)
 		}
 	})

@@ -62,7 +62,7 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			var got listed[*corev1.Pod]
-			if err := dec.list(bytes.NewReader(tc.body), nil, nil, got.page); err != nil {
+			if err := dec.list(false, bytes.NewReader(tc.body), nil, nil, got.page); err != nil {
 				t.Fatal(err)
 			}
 			got.check(t, nil)
@@ -121,7 +121,7 @@ func TestAListThatIsNoListIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got listed[*corev1.Pod]
-			err := dec.list(bytes.NewReader(body), nil, nil, got.page)
+			err := dec.list(false, bytes.NewReader(body), nil, nil, got.page)
 			if err == nil {
 				t.Errorf("taken for a list of %d", len(got.items))
 			}
@@ -138,22 +138,22 @@ func TestTheMembersOfAListMayComeInAnyOrder(t *testing.T) {
 		"\n{ \"items\" : [ {\"metadata\":{\"name\":\"a\"}} ] ,\"extra\":[1,{\"a\":\"]\"}], \"metadata\" : {\"resourceVersion\":\"9\"} } \n",
 	} {
 		var got listed[*corev1.Pod]
-		if err := dec.list(strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 1 || got.version != "9" || got.bytes != int64(len(body)) {
+		if err := dec.list(false, strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 1 || got.version != "9" || got.bytes != int64(len(body)) {
 			t.Errorf("%s: %+v %v", body, got, err)
 		}
 	}
 	for _, empty := range []string{`{"kind":"PodList","apiVersion":"v1","items":null}`, `{"kind":"PodList","apiVersion":"v1"}`, `{"items":[]}`} {
 		var got listed[*corev1.Pod]
-		if err := dec.list(strings.NewReader(empty), nil, nil, got.page); err != nil || len(got.pages) != 1 || len(got.items) != 0 {
+		if err := dec.list(false, strings.NewReader(empty), nil, nil, got.page); err != nil || len(got.pages) != 1 || len(got.items) != 0 {
 			t.Errorf("%s: %+v %v", empty, got, err)
 		}
 	}
 	late := `{"items":[],"status":"Failure","message":"gone","reason":"Expired","code":410,"kind":"Status","apiVersion":"v1"}`
-	if err := dec.list(strings.NewReader(late), nil, nil, new(listed[*corev1.Pod]).page); err == nil {
+	if err := dec.list(false, strings.NewReader(late), nil, nil, new(listed[*corev1.Pod]).page); err == nil {
 		t.Error("a Status with items was taken for a list")
 	}
 	status := `{"status":"Failure","message":"gone","reason":"Expired","code":410,"kind":"Status","apiVersion":"v1","metadata":{}}`
-	if err := dec.list(strings.NewReader(status), nil, nil, new(listed[*corev1.Pod]).page); !apierrors.IsResourceExpired(err) {
+	if err := dec.list(false, strings.NewReader(status), nil, nil, new(listed[*corev1.Pod]).page); !apierrors.IsResourceExpired(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"b"},"size":13},` +
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"size":14}]}`
 	var got listed[*widget]
-	if err := dec.list(strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 3 {
+	if err := dec.list(false, strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 3 {
 		t.Fatalf("%d items: %v", len(got.items), err)
 	}
 	if perr, ok := errtype.As[*PanicError](got.items[1].Err); !ok || perr.Value != "thirteen" || got.items[1].Key.Name != "b" {
@@ -210,7 +210,7 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 	}
 	// A list of somebody else's is none, whatever the scheme knows.
 	other := strings.Replace(body, "WidgetSet", "Other", 1)
-	if err := dec.list(strings.NewReader(other), nil, nil, got.page); err == nil {
+	if err := dec.list(false, strings.NewReader(other), nil, nil, got.page); err == nil {
 		t.Error("a list of another kind was taken")
 	}
 	if _, err := decoderOf[*widget](schema.GroupVersion{Group: "other", Version: "v1"}, Options{Scheme: s}); err == nil {
@@ -228,7 +228,7 @@ func TestWhatIsDecodedDoesNotAliasTheBuffer(t *testing.T) {
 			// The decoder's buffer is this reader's to scribble on, as soon
 			// as all of it was decoded.
 			s := &scribbler{r: bytes.NewReader(body)}
-			if err := dec.list(s, nil, nil, got.page); err != nil {
+			if err := dec.list(false, s, nil, nil, got.page); err != nil {
 				t.Fatal(err)
 			}
 			clean := decodedList(t, body)
@@ -242,7 +242,7 @@ func TestWhatIsDecodedDoesNotAliasTheBuffer(t *testing.T) {
 func decodedList(t *testing.T, body []byte) []Item[*corev1.Pod] {
 	var got listed[*corev1.Pod]
 	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
-	if err := dec.list(bytes.NewReader(body), nil, nil, got.page); err != nil {
+	if err := dec.list(false, bytes.NewReader(body), nil, nil, got.page); err != nil {
 		t.Fatal(err)
 	}
 	return got.items

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -92,7 +93,11 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
-		return k, k.narrow(e.gvk)
+		if !e.gvk.Empty() && !k.sameVersion(e.gvk) {
+			return nil, fmt.Errorf("the Example is of %s, and the resource of %s", e.gvk.GroupVersion(), gv)
+		}
+		k.want = cmp.Or(e.gvk, k.want)
+		return k, nil
 	case *metav1.PartialObjectMetadata:
 		k.form = metadataOnly
 		if p, ok := opts.Example.(*metav1.PartialObjectMetadata); ok && p != nil {
@@ -118,18 +123,6 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is registered as %s, and the resource is of %s", typ, registered[0], gv)
-}
-
-// narrow limits k to objects of the kind gvk, unless that is empty.
-func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
-	if gvk.Empty() {
-		return nil
-	}
-	if !k.sameVersion(gvk) {
-		return fmt.Errorf("the Example is of %s, and the resource of %s", gvk.GroupVersion(), k.want.GroupVersion())
-	}
-	k.want = gvk
-	return nil
 }
 
 func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
@@ -401,9 +394,6 @@ func (w *expected) String() string {
 	}
 	return w.typ.String()
 }
-
-// metadata reports whether only objects' metadata is wanted.
-func (w *expected) metadata() bool { return w.typ == partialType }
 
 // check returns a *KindError if obj is not what is expected. It allocates only
 // then.

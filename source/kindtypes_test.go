@@ -266,7 +266,7 @@ func TestAnObjectWithNothingInItIsOneItemsErrorWhateverItsType(t *testing.T) {
 		dec := must(decoderOf[*kindBehindPointer](kindGV, Options{DisableSharing: !sharing}))
 		var got listed[*kindBehindPointer]
 		body := fmt.Sprintf(`{"items":[{"spec":{}},%s]}`, kindObject[kindBehindPointer](true, "a", "1"))
-		if err := dec.list(bytes.NewReader([]byte(body)), nil, nil, got.page); err != nil || len(got.items) != 2 {
+		if err := dec.list(false, bytes.NewReader([]byte(body)), nil, nil, got.page); err != nil || len(got.items) != 2 {
 			t.Fatalf("%d items: %v", len(got.items), err)
 		}
 		if got.items[0].Err == nil || got.items[1].Err != nil {

@@ -74,7 +74,7 @@ func both(c codecFor, object []byte) map[string]outcomeOf {
 		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: disable}))
 		s := newSink[*corev1.Pod]()
 		var l listed[*corev1.Pod]
-		err := dec.list(bytes.NewReader(body), s.get, nil, l.page)
+		err := dec.list(false, bytes.NewReader(body), s.get, nil, l.page)
 		all[fmt.Sprint("list, sharing ", !disable)] = outcomeOf{l.items, err}
 		var w watched[*corev1.Pod]
 		err = dec.watch(bytes.NewReader(stream), s.get, nil, w.batch)
@@ -124,7 +124,7 @@ func TestNestingWithoutEndIsOneItemsErrorWhereNoTypeSaysWhatIsDue(t *testing.T) 
 	body := `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"deep"},"spec":` + deep + `},{"metadata":{"name":"good"}}]}`
 	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
 	var got listed[*unstructured.Unstructured]
-	err := dec.list(strings.NewReader(body), newSink[*unstructured.Unstructured]().get, nil, got.page)
+	err := dec.list(false, strings.NewReader(body), newSink[*unstructured.Unstructured]().get, nil, got.page)
 	if err != nil || len(got.items) != 2 || got.items[0].Err == nil || got.items[0].Key.Name != "deep" || got.items[1].Err != nil {
 		t.Errorf("%d items: %v", len(got.items), err)
 	}
@@ -156,7 +156,7 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 		}
 	}
 	for name, body := range lists {
-		check(name, func() error { return dec.list(bytes.NewReader(body), nil, nil, nothing) })
+		check(name, func() error { return dec.list(false, bytes.NewReader(body), nil, nil, nothing) })
 	}
 	frame := binary.BigEndian.AppendUint32(nil, claimed)
 	check("a frame", func() error {
@@ -180,7 +180,7 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 func TestWhatNeverEndsEndsAtTheLimitOfAnObject(t *testing.T) {
 	const limit = 1 << 20
 	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: limit}))
-	listOf := func(r io.Reader) error { return dec.list(r, nil, nil, nothing) }
+	listOf := func(r io.Reader) error { return dec.list(false, r, nil, nil, nothing) }
 	watchOf := func(r io.Reader) error {
 		return dec.watch(r, nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 	}
@@ -225,7 +225,7 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			r := &endless{head: head, piece: piece}
 			measure(t, most, r, func(look func() error) error {
-				return dec.list(r, nil, nil, func(Page[*corev1.Pod]) error { return look() })
+				return dec.list(false, r, nil, nil, func(Page[*corev1.Pod]) error { return look() })
 			}, enoughItems)
 		}
 	}
@@ -247,7 +247,7 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			measure(t, most, r, func(look func() error) error {
-				return dec.list(&looking{r, look}, nil, nil, nothing)
+				return dec.list(false, &looking{r, look}, nil, nil, nothing)
 			}, enough)
 		})
 	}
@@ -304,7 +304,7 @@ func measure(t *testing.T, most int64, r *endless, decode func(look func() error
 func TestItemsThatWaitForTheirListsKindWaitNoLongerThanAnObjectIsLarge(t *testing.T) {
 	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{MaxObjectBytes: 1 << 20}))
 	r := &endless{head: `{"items":[{"metadata":{"name":"a"}}`, piece: `,{"metadata":{"name":"a"}}`}
-	err := dec.list(r, nil, nil, nothing)
+	err := dec.list(false, r, nil, nil, nothing)
 	if !errors.Is(err, errUnsure) || r.read > 4<<20 {
 		t.Errorf("after %d bytes: %v", r.read, err)
 	}

@@ -222,7 +222,7 @@ func TestAListThatEndsTooSoonIsAnErrorWhereverItEnds(t *testing.T) {
 				whole := 0
 				for cut := range len(body) + 1 {
 					var got listed[*corev1.Pod]
-					err := fuzzDecoder[*corev1.Pod]().list(bytes.NewReader(body[:cut]), nil, nil, got.page)
+					err := fuzzDecoder[*corev1.Pod]().list(false, bytes.NewReader(body[:cut]), nil, nil, got.page)
 					switch {
 					case err == nil && (len(got.items) != len(names) || got.version != "3"):
 						t.Errorf("of %d items, %d of %d bytes are a list of %d at %q", len(names), cut, len(body), len(got.items), got.version)
@@ -338,7 +338,7 @@ func TestAnObjectInPlaceOfAListIsRefused(t *testing.T) {
 		dec := must(decoderOf[*unstructured.Unstructured](kindGV, Options{}))
 		var kerr *KindError
 		var got listed[*unstructured.Unstructured]
-		if err := dec.list(strings.NewReader(body), nil, nil, got.page); !errors.As(err, &kerr) {
+		if err := dec.list(false, strings.NewReader(body), nil, nil, got.page); !errors.As(err, &kerr) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

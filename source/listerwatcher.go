@@ -91,11 +91,12 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
 	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
+	s.traits = Traits{ReportsOpen: true, ExactLists: true, Sharing: opts.Sharing, DisableSharing: opts.DisableSharing}
 	if want.selection != nil {
-		s.checkIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
+		s.traits.CheckIndex = s.opts.IndexCheck(reflect.New(want.typ.Elem()).Interface())
 	}
 	if want.selection != nil && want.selection.whole != nil {
-		s.reduce = want.selection.reduced
+		s.traits.Reduce = want.selection.reduced
 	}
 	s.lister = wholeLister[T]{list: s.list}
 	if opts.Intercept {
@@ -111,24 +112,20 @@ type lwSource[T any] struct {
 	want         expected
 	name         string
 	interception interception[T]
-	// whole returns Traits.Whole; checkIndex and reduce are Traits.CheckIndex and Reduce.
-	whole      func() bool
-	checkIndex func(index func(obj any) any) error
-	reduce     func(obj any) (any, error)
-	lister     wholeLister[T]
+	// traits are those that do not change, and whole returns Traits.Whole.
+	traits Traits
+	whole  func() bool
+	lister wholeLister[T]
 }
 
-// String implements Source.
 func (s *lwSource[T]) String() string { return s.name }
 
 // Traits implements Source. Only what is read through an interceptor is shared.
 func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
-	t := Traits{
-		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil,
-		ReportsOpen: true, ExactLists: true, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
-		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
-	}
+	t := s.traits
+	t.NoWatchList = ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil
+	t.Whole = s.whole()
 	t.Shared, t.Resource = s.interception.known()
 	return t
 }
@@ -217,7 +214,6 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	return page, nil
 }
 
-// Watch implements Source.
 func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -234,7 +230,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	began := time.Now()
 	p := begin(ctx, s.interception.call(honours, true, false, true, lo), honours, call, stopWatch)
 	defer p.leave()
-	res, a, err := p.wait(ctx, newOpening(req.OnOpen))
+	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
 	case err != nil:
 		return failed(ctx, err)
@@ -309,15 +305,14 @@ func stopWatch(w watch.Interface) {
 		return
 	}
 	w.Stop()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
+	late := time.After(grace)
 	for {
 		select {
 		case _, ok := <-w.ResultChan():
 			if !ok {
 				return
 			}
-		case <-timer.C:
+		case <-late:
 			// It breaks watch.Interface's promise to close.
 			return
 		}
@@ -342,12 +337,16 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 			return ItemOf(t)
 		}
 	}
-	var id encoding.Identity
+	return brokenItem[T](StageDecode, identityOf(obj), err)
+}
+
+// identityOf returns as much as there is of the identity of an object, which may be nil.
+func identityOf(obj runtime.Object) (id encoding.Identity) {
 	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
 		id.Key, _ = metaKey(m)
 		id.UID, id.Version = m.GetUID(), m.GetResourceVersion()
 	}
-	return brokenItem[T](StageDecode, id, err)
+	return id
 }
 
 // eventOf converts an event that lw's watch sent.
@@ -356,10 +355,7 @@ func eventOf[T any](in watch.Event, want *expected) Event[T] {
 	status, _ := in.Object.(*metav1.Status)
 	switch {
 	case e.Type == Unknown:
-		if m, err := meta.Accessor(in.Object); err == nil && !isNil(in.Object) {
-			e.Key, _ = metaKey(m)
-			e.ResourceVersion = m.GetResourceVersion()
-		}
+		e.Item = identified[T](identityOf(in.Object))
 		e.Err = unknownType(string(in.Type))
 	case in.Object == nil || isNil(in.Object):
 		e.noObject(nil)

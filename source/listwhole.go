@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -148,15 +149,12 @@ func (w *wanted[T]) request(ctx context.Context, req ListRequest[T], keys map[st
 		if page.ResourceVersion != "" && page.ResourceVersion != req.ResourceVersion {
 			return errOtherVersion
 		}
-		items := page.Items[:0]
-		for _, it := range page.Items {
-			if _, is := keys[it.Key]; is {
-				delete(keys, it.Key)
-				items = append(items, it)
-			}
-		}
-		clear(page.Items[len(items):])
-		page.Items, page.Continue, page.Remaining, page.More = items, "", 0, true
+		page.Items = slices.DeleteFunc(page.Items, func(it Item[T]) bool {
+			_, is := keys[it.Key]
+			delete(keys, it.Key)
+			return !is
+		})
+		page.Continue, page.Remaining, page.More = "", 0, true
 		return w.yield(page)
 	})
 	if err != nil {

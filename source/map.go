@@ -38,8 +38,8 @@ import (
 // and twice the encoding and hashing of what is new, on the goroutine that
 // calls transform.
 //
-// src's Options decide on sharing: it uses Options.Sharing, or defaultSharing if
-// that is nil, and DisableSharing turns it off. A source of your own has the
+// src's Options decide on sharing: it uses Options.Sharing, or the default one
+// if that is nil, and DisableSharing turns it off. A source of your own has the
 // same fields in its Traits. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
 	m := &mapped[W, T]{src: src, transform: transform}

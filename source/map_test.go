@@ -38,7 +38,7 @@ func (s *bytesSource[T]) next() *bytes.Reader {
 }
 
 func (s *bytesSource[T]) List(_ context.Context, req ListRequest[T], yield func(Page[T]) error) error {
-	return s.dec.list(s.next(), req.Held, nil, yield)
+	return s.dec.list(false, s.next(), req.Held, nil, yield)
 }
 
 func (s *bytesSource[T]) Watch(_ context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -136,12 +135,8 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("namespace %q %s", o.Namespace, msg))
 		}
 	}
-	if _, err := labels.Parse(o.LabelSelector); err != nil {
-		errs = append(errs, fmt.Errorf("label selector %q: %w", o.LabelSelector, err))
-	}
-	if _, err := fields.ParseSelector(o.FieldSelector); err != nil {
-		errs = append(errs, fmt.Errorf("field selector %q: %w", o.FieldSelector, err))
-	}
+	_, _, err := o.selectors()
+	errs = append(errs, err)
 	if o.MaxObjectBytes < 0 || o.MaxObjectBytes > maxMaxObjectBytes {
 		errs = append(errs, fmt.Errorf("MaxObjectBytes is %d, not from 0 to %d", o.MaxObjectBytes, maxMaxObjectBytes))
 	}

@@ -25,18 +25,13 @@ const (
 
 // String describes the path for people.
 func (p Path) String() string {
-	switch p {
-	case PathProtobuf:
-		return "wire, protobuf"
-	case PathJSON:
-		return "wire, JSON"
-	case PathClient:
-		return "the client's decoder"
-	case PathMemory:
-		return "memory"
+	if int(p) < len(paths) {
+		return paths[p]
 	}
-	return "unknown"
+	return paths[PathUnknown]
 }
+
+var paths = [...]string{"unknown", "wire, protobuf", "wire, JSON", "the client's decoder", "memory"}
 
 // ReadPath says how objects are read, and why not faster.
 type ReadPath struct {

@@ -121,7 +121,7 @@ func TestATypeThatDecodesItselfSaysSo(t *testing.T) {
 	dec := must(newDecoder[*kindByHand](gv, &Options{}))
 	var last ReadPath
 	body := strings.NewReader(string(kindList[kindByHand](true)))
-	if err := dec.list(body, nil, func(p ReadPath) { last = p }, func(Page[*kindByHand]) error { return nil }); err != nil {
+	if err := dec.list(false, body, nil, func(p ReadPath) { last = p }, func(Page[*kindByHand]) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if last.Path != PathJSON || !last.Lost() || !strings.Contains(last.Why.Error(), "apimachinery") {

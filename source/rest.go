@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -108,10 +107,13 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
 	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
-	s.whole = sync.OnceValue(s.opts.whole)
-	s.checkIndex = s.opts.IndexCheck(dec.codec.kind.new())
+	s.traits = Traits{
+		Sharing: opts.Sharing, DisableSharing: opts.DisableSharing, Shared: dec.codec.sharing,
+		Resource:   gv.WithResource(resource),
+		ExactLists: true, NoWatchList: dec.codec.labels != nil, Whole: opts.whole(), CheckIndex: opts.IndexCheck(dec.codec.kind.new()),
+	}
 	if dec.codec.whole != nil {
-		s.reduce = dec.codec.reduced
+		s.traits.Reduce = dec.codec.reduced
 	}
 	s.lister = wholeLister[T]{selection: &dec.codec.selection, list: s.list}
 	named := acceptHeader(client.Get())
@@ -138,28 +140,15 @@ type restSource[T any] struct {
 	opts    Options
 	name    string
 	dec     *decoder[T]
-	// whole returns Traits.Whole; checkIndex and reduce are Traits.CheckIndex and Reduce.
-	whole      func() bool
-	checkIndex func(index func(obj any) any) error
-	reduce     func(obj any) (any, error)
-	route      connection.Route
-	lister     wholeLister[T]
+	traits  Traits
+	route   connection.Route
+	lister  wholeLister[T]
 	// acceptList, acceptWatch and acceptMetadata are the Accept headers of requests.
 	acceptList, acceptWatch, acceptMetadata string
 }
 
-// Traits implements Source.
-func (s *restSource[T]) Traits() Traits {
-	return Traits{
-		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: s.dec.codec.sharing,
-		Resource:   s.gvr(),
-		ExactLists: true, NoWatchList: s.lister.labels != nil, Whole: s.whole(), CheckIndex: s.checkIndex, Reduce: s.reduce,
-	}
-}
+func (s *restSource[T]) Traits() Traits { return s.traits }
 
-func (s *restSource[T]) gvr() schema.GroupVersionResource { return s.gv.WithResource(s.resource) }
-
-// String implements Source.
 func (s *restSource[T]) String() string { return s.name }
 
 // List implements Source. It is subject to the client's rate limit, and client-go
@@ -192,7 +181,7 @@ func (s *restSource[T]) list(ctx context.Context, req ListRequest[T], yield func
 	}
 	defer body.Close()
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = s.dec.listAs(req.metadata, body, req.Held, req.OnPath, y.send)
+	err = s.dec.list(req.metadata, body, req.Held, req.OnPath, y.send)
 	if err == nil || y.stopped {
 		return err
 	}

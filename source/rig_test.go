@@ -143,7 +143,7 @@ func (r *rig) decode(dec *decoder[runtime.Object], kind string, watch bool, obje
 		return itemsOf(got.events), err
 	}
 	var got listed[runtime.Object]
-	err := dec.list(stream, r.held.get, nil, got.page)
+	err := dec.list(false, stream, r.held.get, nil, got.page)
 	return got.items, err
 }
 

@@ -49,7 +49,7 @@ func TestNoErrorQuotesWhatIsInAnObject(t *testing.T) {
 		}
 		for _, body := range lists {
 			var got listed[*corev1.Secret]
-			errs := []error{dec.list(strings.NewReader(body), nil, nil, got.page)}
+			errs := []error{dec.list(false, strings.NewReader(body), nil, nil, got.page)}
 			for i := range got.items {
 				errs = append(errs, got.items[i].Err)
 			}

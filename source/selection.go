@@ -40,7 +40,7 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 	if s.drops, err = gotype.DropsOf(elem, keep, opts.Drop); err != nil {
 		return s, err
 	}
-	if s.whole != nil && opts.WholeLabels != nil && opts.ofKind(elem) && !slices.ContainsFunc(keep, beyondMetadata) {
+	if s.whole != nil && opts.WholeLabels != nil && opts.ofKind(elem) && !slices.ContainsFunc(keep, func(path string) bool { return !strings.HasPrefix(path+".", "metadata.") }) {
 		s.labels = opts.WholeLabels
 	}
 	for _, path := range opts.Drop {
@@ -73,10 +73,6 @@ func (o *Options) ofKind(elem reflect.Type) bool {
 		return ok && u.GetKind() != "" && u.GetAPIVersion() != ""
 	}
 	return true
-}
-
-func beyondMetadata(path string) bool {
-	return path != "metadata" && !strings.HasPrefix(path, "metadata.")
 }
 
 // marks reports that objects without what is dropped are marked as not whole.

@@ -62,10 +62,10 @@ func TestMetadataHasTheKindThatObjectsHave(t *testing.T) {
 		for range 2 {
 			got, want = listed[runtime.Object]{}, listed[runtime.Object]{}
 			const item = `"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"a":"b"}}`
-			if err := dec.listAs(true, strings.NewReader(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",`+item+`}]}`), held.get, nil, got.page); err != nil {
+			if err := dec.list(true, strings.NewReader(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",`+item+`}]}`), held.get, nil, got.page); err != nil {
 				t.Fatalf("%T: %v", example, err)
 			}
-			if err := twin.list(strings.NewReader(`{"kind":"`+kind+`List","apiVersion":"`+kindGV.String()+`","metadata":{"resourceVersion":"7"},"items":[{`+item+`,"spec":{"a":"b"}}]}`), nil, nil, want.page); err != nil {
+			if err := twin.list(false, strings.NewReader(`{"kind":"`+kind+`List","apiVersion":"`+kindGV.String()+`","metadata":{"resourceVersion":"7"},"items":[{`+item+`,"spec":{"a":"b"}}]}`), nil, nil, want.page); err != nil {
 				t.Fatalf("%T: %v", example, err)
 			}
 			if a, b := got.items[0], want.items[0]; a.Err != nil || b.Err != nil || !reflect.DeepEqual(a.Object, b.Object) || !IsPartial(a.Object.(metav1.Object)) {
@@ -84,7 +84,7 @@ func TestMetadataHasTheKindThatObjectsHave(t *testing.T) {
 		`{"kind":"PartialObjectMetadataList",` + items + `,"apiVersion":"meta.k8s.io/v1"}`,
 		`{"apiVersion":"meta.k8s.io/v1",` + items + `,"kind":"PartialObjectMetadataList"}`,
 	} {
-		err := dec.listAs(true, strings.NewReader(list), nil, nil, func(Page[*appsv1.ReplicaSet]) error { return nil })
+		err := dec.list(true, strings.NewReader(list), nil, nil, func(Page[*appsv1.ReplicaSet]) error { return nil })
 		if !errors.Is(err, errFormUnknown) {
 			t.Errorf("%s, which does not begin with its kind: %v", list, err)
 		}

@@ -32,7 +32,7 @@ func NewSharing(maxBytes int64) *Sharing {
 	return &Sharing{table: share.NewTable(int(max(maxBytes, 0))), id: sharings.Add(1)}
 }
 
-// byDefault is what defaultSharing returns.
+// byDefault is what orDefault returns.
 var byDefault struct {
 	mu sync.Mutex
 	// chosen is SetDefaultSharing's argument. If it is nil, made is returned: it is
@@ -41,16 +41,18 @@ var byDefault struct {
 	made   weak.Pointer[Sharing] // guarded by mu
 }
 
-// defaultSharing returns the Sharing of all sources whose Options name none.
-func defaultSharing() *Sharing {
+// orDefault returns s, or if it is nil the Sharing of all sources whose Options name none.
+func orDefault(s *Sharing) *Sharing {
+	if s != nil {
+		return s
+	}
 	d := &byDefault
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.chosen != nil {
 		return d.chosen
 	}
-	s := d.made.Value()
-	if s == nil {
+	if s = d.made.Value(); s == nil {
 		s = NewSharing(0)
 		d.made = weak.Make(s)
 	}
@@ -77,14 +79,6 @@ func SetDefaultSharing(s *Sharing) {
 	byDefault.mu.Lock()
 	defer byDefault.mu.Unlock()
 	byDefault.chosen = s
-}
-
-// orDefault returns s, or defaultSharing if s is nil.
-func orDefault(s *Sharing) *Sharing {
-	if s == nil {
-		s = defaultSharing()
-	}
-	return s
 }
 
 // ID is a number that no other Sharing of the process has; never 0.

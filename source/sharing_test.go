@@ -120,7 +120,7 @@ func leanOptions(metadata bool) []Options {
 
 func followTwice[T any](t *testing.T, c codecFor, example runtime.Object) {
 	kind := must(expect[T](example))
-	for _, opts := range leanOptions(kind.metadata()) {
+	for _, opts := range leanOptions(kind.typ == partialType) {
 		opts.Example = example
 		followWith[T](t, c, opts)
 	}
@@ -137,7 +137,7 @@ func followWith[T any](t *testing.T, c codecFor, opts Options) {
 	}
 	rs := newReplicas(t, pods)
 	kind := must(expect[T](example))
-	partial := kind.metadata()
+	partial := kind.typ == partialType
 	shared := must(decoderOf[T](podGVR.GroupVersion(), opts))
 	// reduced are items of whole objects without what the options leave out.
 	reduced := func(items ...Item[T]) []Item[T] {
@@ -154,10 +154,10 @@ func followWith[T any](t *testing.T, c codecFor, opts Options) {
 	relist := func() {
 		body := c.object(rs.list)
 		var got, ref listed[T]
-		if err := shared.list(bytes.NewReader(body), s.get, nil, got.page); err != nil {
+		if err := shared.list(false, bytes.NewReader(body), s.get, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
-		if err := alone.list(bytes.NewReader(body), nil, nil, ref.page); err != nil {
+		if err := alone.list(false, bytes.NewReader(body), nil, nil, ref.page); err != nil {
 			t.Fatal(err)
 		}
 		got.check(t, nil)
@@ -236,7 +236,7 @@ func relistWith[T comparable](t *testing.T, c codecFor, opts Options) {
 	relist := func() (same int) {
 		remembered = 0
 		var got listed[T]
-		if err := dec.list(bytes.NewReader(c.object(rs.list)), s.get, nil, got.page); err != nil {
+		if err := dec.list(false, bytes.NewReader(c.object(rs.list)), s.get, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
 		for _, it := range got.items {
@@ -290,7 +290,7 @@ func TestWhatIsAskedForWithoutHeldSharesNothing(t *testing.T) {
 		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 		body := c.object(&corev1.PodList{Items: []corev1.Pod{*p, *p, *p}})
 		var got listed[*corev1.Pod]
-		if err := dec.list(bytes.NewReader(body), nil, nil, got.page); err != nil {
+		if err := dec.list(false, bytes.NewReader(body), nil, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
 		for i, it := range got.items {
@@ -317,10 +317,10 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 			for range 3 {
 				body := c.object(rs.list)
 				var got, ref listed[*corev1.Pod]
-				if err := dec.list(bytes.NewReader(body), s.get, nil, got.page); err != nil {
+				if err := dec.list(false, bytes.NewReader(body), s.get, nil, got.page); err != nil {
 					t.Fatal(err)
 				}
-				if err := alone.list(bytes.NewReader(body), nil, nil, ref.page); err != nil {
+				if err := alone.list(false, bytes.NewReader(body), nil, nil, ref.page); err != nil {
 					t.Fatal(err)
 				}
 				for i, it := range got.items {
@@ -355,7 +355,7 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 	var before SharingStats
 	for round := range 3 {
 		body := codecs()[0].object(rs.list)
-		if err := dec.list(bytes.NewReader(body), s.get, nil, func(Page[*corev1.Pod]) error { return nil }); err != nil {
+		if err := dec.list(false, bytes.NewReader(body), s.get, nil, func(Page[*corev1.Pod]) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		st := sharing.Stats()
@@ -374,8 +374,8 @@ func TestSourcesOfAProgramShareOneTable(t *testing.T) {
 		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared
 	}
 	first := through(Options{})
-	if second := through(Options{}); first == nil || first != second || first != defaultSharing() {
-		t.Errorf("two sources share through %v and %v, the program through %v", first, second, defaultSharing())
+	if second := through(Options{}); first == nil || first != second || first != orDefault(nil) {
+		t.Errorf("two sources share through %v and %v, the program through %v", first, second, orDefault(nil))
 	}
 	given := NewSharing(0)
 	if got := through(Options{Sharing: given}); got != given {
@@ -395,13 +395,13 @@ func TestSourcesOfAProgramShareOneTable(t *testing.T) {
 func TestNothingIsLeftOfATableThatNoSourceHas(t *testing.T) {
 	// Sources of other tests may have what was made before.
 	byDefault.made = weak.Pointer[Sharing]{}
-	id := defaultSharing().ID()
+	id := orDefault(nil).ID()
 	for deadline := time.Now().Add(10 * time.Second); byDefault.made.Value() != nil; goruntime.GC() {
 		if time.Now().After(deadline) {
 			t.Fatal("the table is still there")
 		}
 	}
-	if got := defaultSharing().ID(); got == id {
+	if got := orDefault(nil).ID(); got == id {
 		t.Errorf("the next one has the ID %d too", id)
 	}
 }

@@ -202,20 +202,13 @@ const (
 
 // String returns the name as on the wire: "ADDED", "MODIFIED" ….
 func (t EventType) String() string {
-	switch t {
-	case Added:
-		return "ADDED"
-	case Modified:
-		return "MODIFIED"
-	case Deleted:
-		return "DELETED"
-	case Bookmark:
-		return "BOOKMARK"
-	case Error:
-		return "ERROR"
+	if t == 0 || t > Unknown {
+		t = Unknown
 	}
-	return "UNKNOWN"
+	return eventTypes[t-1]
 }
+
+var eventTypes = [...]string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "UNKNOWN"}
 
 // eventType reads a type as it is on the wire.
 func eventType(name string) EventType {

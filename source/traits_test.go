@@ -14,7 +14,7 @@ func TestWhatIsListedAndSharedIsKnownBehindATransform(t *testing.T) {
 	for _, opts := range []Options{{}, {Sharing: given}, {DisableSharing: true}} {
 		want := opts.Sharing
 		if want == nil && !opts.DisableSharing {
-			want = defaultSharing()
+			want = orDefault(nil)
 		}
 		rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts))
 		lw := must(FromListerWatcher[*corev1.Pod](&closures{}, opts))

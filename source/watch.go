@@ -154,32 +154,28 @@ func (s *watching[T]) batch() (sent bool, err error) {
 }
 
 // next finds up to most frames in the unread bytes.
-func (s *watching[T]) next(most int) ([]encoding.Frame, error) {
+func (s *watching[T]) next(most int) (frames []encoding.Frame, err error) {
 	var room [1]encoding.Frame
-	frames := room[:0]
+	frames = room[:0]
 	if s.busy != nil {
 		frames = s.busy.frames[:0]
 	}
-	at := 0
-	for len(frames) < most && at < batchBytes {
-		f, ok, err := s.frames.Next(s.w, at)
-		if err != nil || !ok {
-			if len(frames) > 0 {
-				err = nil
-			}
-			return s.keep(frames), err
+	for at := 0; len(frames) < most && at < batchBytes; {
+		f, ok, failed := s.frames.Next(s.w, at)
+		if failed != nil || !ok {
+			err = failed
+			break
 		}
 		frames = append(frames, f)
 		at = f.End
 	}
-	return s.keep(frames), nil
-}
-
-func (s *watching[T]) keep(frames []encoding.Frame) []encoding.Frame {
 	if s.busy != nil {
 		s.busy.frames = frames
 	}
-	return frames
+	if len(frames) > 0 {
+		err = nil
+	}
+	return frames, err
 }
 
 // decode decodes frames into events, and returns how many precede the first that

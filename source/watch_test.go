@@ -328,7 +328,7 @@ func TestAnObjectLargerThanAnyBufferIsReadWhole(t *testing.T) {
 				t.Fatalf("%s, %d: %d events: %v", c.name, size, len(got.events), err)
 			}
 			var l listed[*corev1.Pod]
-			if err := dec.list(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, nil, l.page); err != nil || len(l.items) != 3 {
+			if err := dec.list(false, iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, nil, l.page); err != nil || len(l.items) != 3 {
 				t.Fatalf("%s, %d: %d items: %v", c.name, size, len(l.items), err)
 			}
 			for i := range 3 {

@@ -20,17 +20,12 @@ func Compare(a, b string) (order int, ok bool) {
 	// Without leading zeros the longer number is the larger one, and digits
 	// of equal length sort as text.
 	switch {
-	case len(a) != len(b):
-		if len(a) < len(b) {
-			return -1, true
-		}
-		return +1, true
-	case a < b:
+	case a == b:
+		return 0, true
+	case len(a) < len(b), len(a) == len(b) && a < b:
 		return -1, true
-	case a > b:
-		return +1, true
 	}
-	return 0, true
+	return +1, true
 }
 
 // Ordered reports whether v is a version that can be compared with others.

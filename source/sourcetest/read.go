@@ -156,9 +156,7 @@ func (s *Static[T]) Watch(ctx context.Context, req source.WatchRequest[T], yield
 	tell(req.OnPath)
 	var timeout <-chan time.Time
 	if req.Timeout > 0 {
-		timer := time.NewTimer(req.Timeout)
-		defer timer.Stop()
-		timeout = timer.C
+		timeout = time.After(req.Timeout)
 	}
 	for {
 		batch, ended, err := s.next(w)

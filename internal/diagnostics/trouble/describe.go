@@ -1,6 +1,7 @@
 package trouble
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -75,21 +76,12 @@ func (p Peer) identity() string {
 	return fmt.Sprintf(" of user %q", p.User)
 }
 
-func (p Peer) server() string {
-	if p.Server == "" {
-		return "the server"
-	}
-	return p.Server
-}
+func (p Peer) server() string { return cmp.Or(p.Server, "the server") }
 
 // refusal returns the server's sentence without the part that repeats that the request
 // is forbidden.
 func refusal(err error) string {
-	text := message(err)
-	if _, rest, ok := strings.Cut(text, "is forbidden: "); ok {
-		return rest
-	}
-	return text
+	return after(message(err), "is forbidden: ")
 }
 
 // message returns the server's own words.
@@ -139,6 +131,7 @@ func rootCause(err error) string {
 	return text(err)
 }
 
+// after returns what follows mark in a text, or all of it without one.
 func after(text, mark string) string {
 	if _, rest, ok := strings.Cut(text, mark); ok {
 		return rest

@@ -1,6 +1,7 @@
 package trouble
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -15,44 +16,35 @@ func Remedy(kind Kind, err error, resource string) string {
 }
 
 func remedy(kind Kind, err error, resource string) string {
-	switch kind {
-	case Forbidden:
+	switch {
+	case kind == Forbidden:
 		return grant(ParseRefusal(err), resource)
-	case Unauthorized:
-		return "renew this program's token or client certificate; kinglet goes on trying"
-	case NotFound:
+	case kind == NotFound:
 		return "install the definition of " + resource + " again, or remove its informer; kubectl api-resources lists what the server has"
-	case Invalid:
-		return "check the label and field selectors, and the version, of this informer's source"
-	case Unreachable:
-		return "see whether the API server runs, and whether this program reaches it (DNS, network policy, load balancer); kinglet goes on trying"
-	case Untrusted:
-		return "check which certificate authority this program trusts (certificate-authority, ca.crt), and the server's name and expiry date"
-	case Login:
-		return "run the program that gets the credentials by hand; the kubeconfig names it under users"
-	case Throttled:
-		return "find out who floods the API server (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels); kinglet waits as long as it is told"
-	case Server:
-		return "look at the API server's log and at etcd; kinglet goes on trying"
-	case Expired:
-		return "if it repeats: this program or its connection is too slow for the server's history (etcd compaction, watch cache); kinglet lists again"
-	case Restored:
-		return "kinglet follows the server; what was written after the backup is gone, so look at what this program did since"
-	case Limit:
+	case kind == Limit:
 		return limit(err)
-	case Malformed:
-		return "compare with kubectl get --raw: something on the way changes answers, or the server's version does not fit"
-	case Stalled:
-		return "look at what is between this program and the API server: a proxy or load balancer keeps the connection and passes nothing on"
-	case ShortWatch:
-		return "look at the timeouts of what is between this program and the API server: something ends watches at once"
-	case Protocol:
-		if errors.Is(err, reflector.ErrTruncated) {
-			return "see what ends answers early: a timeout of a proxy or load balancer, or the API server, if this program or its connection is too slow; kinglet goes on trying"
-		}
-		return "compare the API servers behind this address: one is behind the others, or something between answers for them"
+	case kind == Protocol && errors.Is(err, reflector.ErrTruncated):
+		return "see what ends answers early: a timeout of a proxy or load balancer, or the API server, if this program or its connection is too slow; kinglet goes on trying"
 	}
-	return "read the error; kinglet goes on trying"
+	return remedies[kind]
+}
+
+// remedies are those that depend on the kind alone.
+var remedies = [kinds]string{
+	Other:        "read the error; kinglet goes on trying",
+	Unauthorized: "renew this program's token or client certificate; kinglet goes on trying",
+	Invalid:      "check the label and field selectors, and the version, of this informer's source",
+	Unreachable:  "see whether the API server runs, and whether this program reaches it (DNS, network policy, load balancer); kinglet goes on trying",
+	Untrusted:    "check which certificate authority this program trusts (certificate-authority, ca.crt), and the server's name and expiry date",
+	Login:        "run the program that gets the credentials by hand; the kubeconfig names it under users",
+	Throttled:    "find out who floods the API server (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels); kinglet waits as long as it is told",
+	Server:       "look at the API server's log and at etcd; kinglet goes on trying",
+	Expired:      "if it repeats: this program or its connection is too slow for the server's history (etcd compaction, watch cache); kinglet lists again",
+	Restored:     "kinglet follows the server; what was written after the backup is gone, so look at what this program did since",
+	Malformed:    "compare with kubectl get --raw: something on the way changes answers, or the server's version does not fit",
+	Stalled:      "look at what is between this program and the API server: a proxy or load balancer keeps the connection and passes nothing on",
+	ShortWatch:   "look at the timeouts of what is between this program and the API server: something ends watches at once",
+	Protocol:     "compare the API servers behind this address: one is behind the others, or something between answers for them",
 }
 
 func limit(err error) string {
@@ -106,11 +98,7 @@ func grant(r Refusal, resource string) string {
 			resource += "." + r.Group
 		}
 	}
-	user := r.User
-	if user == "" {
-		user = "this program's user"
-	}
-	line := "grant list and watch on " + resource + " to " + user
+	line := "grant list and watch on " + resource + " to " + cmp.Or(r.User, "this program's user")
 	switch {
 	case r.Namespace != "":
 		line += " in namespace " + r.Namespace + " (a Role and a RoleBinding)"

@@ -115,18 +115,14 @@ func (c *Checker[T]) loop(ctx context.Context) {
 		return
 	}
 	every := c.config.Options.Every
-	pause := func() time.Duration { return every + rand.N(every/2+1) }
-	timer := time.NewTimer(pause())
-	defer timer.Stop()
 	for {
 		select {
-		case <-timer.C:
+		case <-time.After(every + rand.N(every/2+1)):
 		case <-ctx.Done():
 			return
 		}
 		// The status has the error; no caller waits for it.
 		_, _ = c.Check(ctx)
-		timer.Reset(pause())
 	}
 }
 
@@ -283,7 +279,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 	case whole:
 		page.surplus(base.Snapshot.SpanKeys(base.scope.Span), true)
 	case page.ordered:
-		page.surplus(keysIn(base.Snapshot, keyRange{after: at.after, last: page.last, open: next == ""}), false)
+		page.surplus(keysIn(base.Snapshot, at.after, page.last, next == ""), false)
 	}
 	return page, next, nil
 }
@@ -293,7 +289,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after cursor, req source.ListRequest[T], report *Report, only *store.Key) (*comparison[T], string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	cmp := newComparison(base, &c.config, after)
+	cmp := &comparison[T]{base: base, config: &c.config, last: after, ordered: true, seen: make(map[store.Key]struct{})}
 	// Items that arrive before the page's version wait for it.
 	var waiting []source.Item[T]
 	next, items := "", int64(0)
@@ -420,6 +416,5 @@ func latestToken(err error) string {
 	if !errors.As(err, &api) {
 		return ""
 	}
-	status := api.Status()
-	return status.Continue
+	return api.Status().Continue
 }

@@ -61,10 +61,6 @@ type comparison[T any] struct {
 	pending int
 }
 
-func newComparison[T any](base *baseline[T], config *Config[T], after cursor) *comparison[T] {
-	return &comparison[T]{base: base, config: config, last: after, ordered: true, seen: make(map[store.Key]struct{})}
-}
-
 // setVersion sets the page's resource version. It returns false if that cannot be
 // compared with the baseline's.
 func (c *comparison[T]) setVersion(version string) (ok bool) {

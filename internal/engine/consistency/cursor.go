@@ -35,34 +35,28 @@ func compareNamespaces(a, b string) int {
 	return cmp.Compare(a[n], '/')
 }
 
-// keyRange is a part of the collection: the keys after after, up to last, or all
-// that follow if open.
-type keyRange struct {
-	after, last cursor
-	open        bool
-}
-
-// keysIn iterates over a snapshot's keys in a range, in the server's order. It begins
-// with one search for each namespace of the snapshot, which takes some microseconds.
-func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
+// keysIn iterates over a snapshot's keys after after, up to last, or all that follow if
+// open, in the server's order. It begins with one search for each namespace of the
+// snapshot, which takes some microseconds.
+func keysIn[T any](s *store.Snapshot[T], after, last cursor, open bool) iter.Seq[store.Key] {
 	return func(yield func(store.Key) bool) {
 		for _, ns := range namespaces(s) {
 			from := store.Key{Namespace: ns}
-			switch c := compareNamespaces(ns, in.after.namespace); {
+			switch c := compareNamespaces(ns, after.namespace); {
 			case c < 0:
 				continue
 			case c == 0:
-				from.Name = in.after.name
+				from.Name = after.name
 			}
-			if !in.open && compareNamespaces(ns, in.last.namespace) > 0 {
+			if !open && compareNamespaces(ns, last.namespace) > 0 {
 				return
 			}
 			for key := range s.KeysFrom(from) {
 				at := cursorOf(key)
-				if key.Namespace != ns || !in.open && at.compare(in.last) > 0 {
+				if key.Namespace != ns || !open && at.compare(last) > 0 {
 					break
 				}
-				if at.compare(in.after) > 0 && !yield(key) {
+				if at.compare(after) > 0 && !yield(key) {
 					return
 				}
 			}

@@ -43,22 +43,22 @@ func TestKeysInARangeAreExactlyThoseTheStoreHas(t *testing.T) {
 			}
 		}
 		for range 50 {
-			in := keyRange{after: randomCursor(rnd), last: randomCursor(rnd), open: rnd.IntN(3) == 0}
+			after, last, open := randomCursor(rnd), randomCursor(rnd), rnd.IntN(3) == 0
 			if rnd.IntN(4) == 0 {
-				in.after = cursor{}
+				after = cursor{}
 			}
 			var want, got []string
 			for p := range have {
-				if (in.after == cursor{} || p > path(in.after)) && (in.open || p <= path(in.last)) {
+				if (after == cursor{} || p > path(after)) && (open || p <= path(last)) {
 					want = append(want, p)
 				}
 			}
 			slices.Sort(want)
-			for key := range keysIn(s.Snapshot(), in) {
+			for key := range keysIn(s.Snapshot(), after, last, open) {
 				got = append(got, path(cursorOf(key)))
 			}
 			if !slices.Equal(got, want) {
-				t.Fatalf("seed %d, store %d, %+v: %q, want %q", seed, n, in, got, want)
+				t.Fatalf("seed %d, store %d, from %v to %v, open %v: %q, want %q", seed, n, after, last, open, got, want)
 			}
 		}
 	}

@@ -21,35 +21,24 @@ var (
 // Kind is how store and server differ.
 type Kind uint8
 
+// The kinds; package kinglet documents them.
 const (
-	// Missing: the server has the object, the store does not.
 	Missing Kind = iota + 1
-	// Surplus: the store has the object, the server does not.
 	Surplus
-	// OtherVersion: both have it, at different resource versions.
 	OtherVersion
-	// OtherObject: both have one, with different UIDs.
 	OtherObject
-	// OtherContent: UID and resource version are equal, the content is not.
 	OtherContent
 )
 
 // String returns "missing", "surplus", "other version" ….
 func (k Kind) String() string {
-	switch k {
-	case Missing:
-		return "missing"
-	case Surplus:
-		return "surplus"
-	case OtherVersion:
-		return "other version"
-	case OtherObject:
-		return "other object"
-	case OtherContent:
-		return "other content"
+	if int(k) < len(kinds) {
+		return kinds[k]
 	}
-	return "unknown"
+	return kinds[0]
 }
+
+var kinds = [...]string{"unknown", "missing", "surplus", "other version", "other object", "other content"}
 
 // Inconsistency is one object in which the store differs from the server, at
 // one resource version of the collection.

@@ -24,7 +24,11 @@ func (r *Registration[T]) call(ctx context.Context) bool {
 		}
 		n := min(len(rest), r.opts.MaxBatch)
 		called = true
-		countReasons(&delivered, rest[:n])
+		for i := range n {
+			if reason := int(rest[i].Reason); reason < len(delivered) {
+				delivered[reason]++
+			}
+		}
 		r.invoke(ctx, rest[:n:n])
 		rest = rest[n:]
 	}

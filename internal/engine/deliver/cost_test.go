@@ -27,15 +27,11 @@ type steady struct {
 func newSteady(t testing.TB, opts HandlerOptions, n int) *steady {
 	t.Helper()
 	s := &steady{called: make(chan int), changes: make(changes, n), version: "1"}
-	var err error
-	s.hub, err = NewHub(Options[*object]{
+	s.hub = NewHub(Options[*object]{
 		KeyFunc:  keyOf,
 		Snapshot: func() store.Reader[*object] { return frozen{} },
 		Report:   func(err error) { panic(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r, err := s.hub.Add(func(_ context.Context, cs changes) { s.called <- len(cs) }, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +41,10 @@ func newSteady(t testing.TB, opts HandlerOptions, n int) *steady {
 		s.changes[i] = store.Change[*object]{Type: store.Updated, Key: o.key, Old: o, New: o, ResourceVersion: strconv.Itoa(i)}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := s.hub.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	s.hub.Start(ctx)
 	t.Cleanup(func() {
 		cancel()
-		if err := s.hub.Wait(); err != nil {
-			t.Error(err)
-		}
+		s.hub.Wait()
 	})
 	s.hub.Synced()
 	<-r.Synced()
@@ -134,10 +126,7 @@ func idleHubs(t testing.TB, n, burst int) (bytes, goroutines float64, end func()
 	report := func(err error) { panic(err) }
 	snapshot := func() store.Reader[*object] { return empty }
 	for i := range hubs {
-		h, err := NewHub(Options[*object]{KeyFunc: keyOf, Snapshot: snapshot, Report: report})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := NewHub(Options[*object]{KeyFunc: keyOf, Snapshot: snapshot, Report: report})
 		left, handled := burst, make(chan struct{})
 		r, err := h.Add(func(_ context.Context, cs changes) {
 			if left -= len(cs); left == 0 {
@@ -147,9 +136,7 @@ func idleHubs(t testing.TB, n, burst int) (bytes, goroutines float64, end func()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
+		h.Start(ctx)
 		h.Synced()
 		<-r.Synced()
 		if burst > 0 {
@@ -168,9 +155,7 @@ func idleHubs(t testing.TB, n, burst int) (bytes, goroutines float64, end func()
 	return float64(memory()-before) / per, float64(runtime.NumGoroutine()-running) / per, func() {
 		cancel()
 		for _, h := range hubs {
-			if err := h.Wait(); err != nil {
-				t.Error(err)
-			}
+			h.Wait()
 		}
 	}
 }

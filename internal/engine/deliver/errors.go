@@ -14,12 +14,6 @@ var (
 	// has ended.
 	ErrStopped = errors.New("stopped")
 
-	// ErrStarted is returned when a hub is started a second time.
-	ErrStarted = errors.New("started already")
-
-	// ErrNotStarted is returned by a Wait before Start.
-	ErrNotStarted = errors.New("not started")
-
 	// ErrRemoved is the cause of the end of a removed handler's context.
 	ErrRemoved = errors.New("handler removed")
 )

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,11 +97,7 @@ func (o HandlerOptions) validate() error {
 
 // withDefaults fills in defaults; n counts the hub's handlers.
 func (o HandlerOptions) withDefaults(n int) HandlerOptions {
-	if o.Name == "" {
-		o.Name = fmt.Sprintf("handler %d", n)
-	}
-	if o.MaxBatch == 0 {
-		o.MaxBatch = DefaultMaxBatch
-	}
+	o.Name = cmp.Or(o.Name, fmt.Sprintf("handler %d", n))
+	o.MaxBatch = cmp.Or(o.MaxBatch, DefaultMaxBatch)
 	return o
 }

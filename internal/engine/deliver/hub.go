@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,24 +45,6 @@ type Options[T any] struct {
 	Grace time.Duration
 }
 
-// validate returns every problem at once.
-func (o Options[T]) validate() error {
-	var errs []error
-	if o.KeyFunc == nil {
-		errs = append(errs, errors.New("no KeyFunc"))
-	}
-	if o.Snapshot == nil {
-		errs = append(errs, errors.New("no Snapshot"))
-	}
-	if o.Report == nil {
-		errs = append(errs, errors.New("no Report"))
-	}
-	if o.Grace < 0 {
-		errs = append(errs, fmt.Errorf("negative Grace: %v", o.Grace))
-	}
-	return errors.Join(errs...)
-}
-
 // Hub gives the changes of one store to any number of handlers. Make one with
 // NewHub.
 type Hub[T any] struct {
@@ -94,14 +77,9 @@ type Hub[T any] struct {
 }
 
 // NewHub returns a hub without handlers. It starts nothing.
-func NewHub[T any](opts Options[T]) (*Hub[T], error) {
-	if err := opts.validate(); err != nil {
-		return nil, fmt.Errorf("deliver: %w", err)
-	}
-	if opts.Grace == 0 {
-		opts.Grace = DefaultGrace
-	}
-	return &Hub[T]{opts: opts, origin: time.Now().Add(-1)}, nil
+func NewHub[T any](opts Options[T]) *Hub[T] {
+	opts.Grace = cmp.Or(opts.Grace, DefaultGrace)
+	return &Hub[T]{opts: opts, origin: time.Now().Add(-1)}
 }
 
 // Commit calls apply, which writes the store and returns what changed and the

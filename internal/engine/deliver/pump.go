@@ -30,10 +30,12 @@ func (r *Registration[T]) run(ctx context.Context) {
 	if !r.runReplay(ctx) {
 		return
 	}
-	var clock resyncClock
-	defer clock.stop()
+	var period time.Duration
+	var ticks <-chan time.Time
 	for {
-		ticks := clock.every(time.Duration(r.period.Load()))
+		if now := time.Duration(r.period.Load()); now != period {
+			period, ticks = now, time.Tick(now) // nil for 0
+		}
 		due := false
 		select {
 		case <-ticks:

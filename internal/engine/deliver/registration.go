@@ -169,7 +169,11 @@ func (r *Registration[T]) end(reason error) (orphan bool) {
 		close(r.done)
 		return true
 	}
-	r.cancel(causeOf(reason))
+	cause := ErrRemoved
+	if reason != nil {
+		cause = errors.Join(ErrRemoved, reason)
+	}
+	r.cancel(cause)
 	return false
 }
 
@@ -179,13 +183,6 @@ func (r *Registration[T]) endLocked() {
 	r.queue.version = r.queue.through()
 	r.queue.release()
 	r.replay.snapshot, r.replay.left = nil, 0
-}
-
-func causeOf(reason error) error {
-	if reason == nil {
-		return ErrRemoved
-	}
-	return errors.Join(ErrRemoved, reason)
 }
 
 // orphan reports whether r has ended without ever having had a goroutine.

@@ -69,7 +69,9 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 		if err != nil {
 			r.hub.opts.Report(fmt.Errorf("handler %q, initial state: %w", r.opts.Name,
 				&store.KeyError{Object: fmt.Sprintf("%T", obj), Err: err}))
-			r.skipObject()
+			r.mu.Lock()
+			r.replay.left = max(0, r.replay.left-1)
+			r.mu.Unlock()
 			continue
 		}
 		r.batch = append(r.batch, store.Change[T]{
@@ -125,13 +127,6 @@ func (r *Registration[T]) callReplay(ctx context.Context) bool {
 	}
 	r.mu.Unlock()
 	return r.call(ctx) && ctx.Err() == nil
-}
-
-// skipObject counts an object that cannot be delivered.
-func (r *Registration[T]) skipObject() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.replay.left = max(0, r.replay.left-1)
 }
 
 // exceptions are keys of which a handler knows something else than the other handlers

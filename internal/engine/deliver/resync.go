@@ -12,35 +12,6 @@ import (
 // wait for 128 lookups in the queue.
 const resyncChunk = 128
 
-// resyncClock ticks at a period that may change.
-type resyncClock struct {
-	period time.Duration
-	ticker *time.Ticker // nil while period is 0
-}
-
-// every returns the channel of a clock with the given period. The clock restarts if
-// the period differs from that of the last call.
-func (c *resyncClock) every(period time.Duration) <-chan time.Time {
-	if period != c.period {
-		c.stop()
-		c.period = period
-		if period > 0 {
-			c.ticker = time.NewTicker(period)
-		}
-	}
-	if c.ticker == nil {
-		return nil
-	}
-	return c.ticker.C
-}
-
-func (c *resyncClock) stop() {
-	if c.ticker != nil {
-		c.ticker.Stop()
-		c.ticker = nil
-	}
-}
-
 // SetResync implements kinglet.Registration.
 func (r *Registration[T]) SetResync(period time.Duration) {
 	r.period.Store(int64(max(period, 0)))

@@ -2,27 +2,20 @@ package deliver
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
 // Start starts one goroutine for each handler, now and whenever one is added,
 // until ctx ends. The handlers' contexts are made from ctx. Start does not block; its
 // caller must call Wait. An informer saves a goroutine in this way, since its own has
-// other work.
-//
-// It fails with ErrStarted the second time.
-func (h *Hub[T]) Start(ctx context.Context) error {
+// other work. It is called once.
+func (h *Hub[T]) Start(ctx context.Context) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ctx != nil {
-		return fmt.Errorf("deliver: %w", ErrStarted)
-	}
 	h.ctx = ctx
 	for _, r := range h.regs {
 		r.start(ctx)
 	}
-	return nil
 }
 
 // Wait blocks until Start's context has ended, and then until every goroutine
@@ -31,38 +24,27 @@ func (h *Hub[T]) Start(ctx context.Context) error {
 // reported as *StuckHandlerError, again after twice that time, and so on. Wait keeps
 // waiting, since a goroutine cannot be ended from outside and must not be left behind
 // unseen.
-//
-// It returns nil, or ErrNotStarted at once.
-func (h *Hub[T]) Wait() error {
+func (h *Hub[T]) Wait() {
 	h.mu.Lock()
 	ctx := h.ctx
 	h.mu.Unlock()
-	if ctx == nil {
-		return fmt.Errorf("deliver: %w", ErrNotStarted)
-	}
 	<-ctx.Done()
 	// Add fails from here on, so that the list can only become shorter.
 	left := h.Handlers()
-	if len(left) == 0 {
-		return nil
-	}
-	waited, next := time.Duration(0), h.opts.Grace
-	timer := time.NewTimer(next)
-	defer timer.Stop()
+	waited := h.opts.Grace
+	late := time.After(waited)
 	for len(left) > 0 {
 		select {
 		case <-left[0].done:
 			left = left[1:]
-		case <-timer.C:
-			waited += next
+		case <-late:
 			for _, r := range left {
 				if err := r.stuck(waited); err != nil {
 					h.opts.Report(err)
 				}
 			}
-			next = waited
-			timer.Reset(next)
+			late = time.After(waited)
+			waited *= 2
 		}
 	}
-	return nil
 }

@@ -9,17 +9,11 @@ import (
 	"time"
 )
 
-func TestAHubRunsOnceAndRefusesHandlersAfterwards(t *testing.T) {
+func TestAHubRefusesHandlersAfterItsEnd(t *testing.T) {
 	w := newWorld(t, Options[*object]{})
-	if err := w.hub.Wait(); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("Wait before Start: %v", err)
-	}
 	running(t, w)()
 	if _, err := w.hub.Add(newListener(w, HandlerOptions{}).handle, HandlerOptions{Name: "late"}); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "late") {
 		t.Errorf("Add after the end: %v", err)
-	}
-	if err := w.hub.Start(t.Context()); !errors.Is(err, ErrStarted) {
-		t.Errorf("second Start: %v", err)
 	}
 	w.putAll(3)
 	w.hub.Synced()

@@ -50,15 +50,6 @@ type counts struct {
 	lastPanic time.Time
 }
 
-// countReasons adds changes by their reason.
-func countReasons[T any](counts *ReasonCounts, changes []store.Change[T]) {
-	for i := range changes {
-		if reason := int(changes[i].Reason); reason < len(counts) {
-			counts[reason]++
-		}
-	}
-}
-
 // stamp is a time in milliseconds, modulo 50 days, which nothing waits for; 0 is none.
 // It takes no room in a slot.
 type stamp uint32

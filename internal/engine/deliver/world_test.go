@@ -85,10 +85,7 @@ func newWorld(t testing.TB, opts Options[*object]) *world {
 			w.errs = append(w.errs, err)
 		}
 	}
-	var err error
-	if w.hub, err = NewHub(opts); err != nil {
-		t.Fatal(err)
-	}
+	w.hub = NewHub(opts)
 	return w
 }
 

@@ -153,15 +153,12 @@ func (d *Detector[T]) Settled() {
 
 // Run checks every interval until ctx ends. It is for one goroutine.
 func (d *Detector[T]) Run(ctx context.Context) {
-	timer := time.NewTimer(d.opts.Interval)
-	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
+		case <-time.After(d.opts.Interval):
 			d.Check()
-			timer.Reset(d.opts.Interval)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package own
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,10 +204,7 @@ func (w *Writes[T]) Wrote(write Write[T], coverage source.Coverage) error {
 		}
 		return over.wrote(&w.opts.Rules, &write, h), nil
 	})
-	if err == nil {
-		err = unknown
-	}
-	return err
+	return cmp.Or(err, unknown)
 }
 
 // Removed adds a delete. The error is source.ErrNotCovered if its scope is unknown,

@@ -25,13 +25,7 @@ func (s *Sink[T]) legal(changes []store.Change[T]) []store.Change[T] {
 // without a UID, such as one that was written to the store directly, cannot be
 // distinguished from its successor.
 func (s *Sink[T]) replaces(c *store.Change[T]) bool {
-	return c.Type == store.Updated && s.areTwo(c.Old, c.New)
-}
-
-// areTwo reports whether a and b are two objects, not two versions of one.
-func (s *Sink[T]) areTwo(a, b T) bool {
-	was, is := s.opts.UID(a), s.opts.UID(b)
-	return was != is && was != "" && is != ""
+	return c.Type == store.Updated && s.differs(c.Old, s.opts.UID(c.New))
 }
 
 // split turns each change that replaces an object into two.

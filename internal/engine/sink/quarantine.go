@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -121,11 +122,7 @@ func (q *Quarantine) clear(key store.Key) {
 func (q *Quarantine) reset(scope store.Scope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for key := range q.entries {
-		if scope.Has(key) {
-			delete(q.entries, key)
-		}
-	}
+	maps.DeleteFunc(q.entries, func(key store.Key, _ Quarantined) bool { return scope.Has(key) })
 	q.overflow = 0
 }
 
@@ -168,10 +165,5 @@ func (q *Quarantine) Keys() (keys map[store.Key]struct{}, unlisted int) {
 func (q *Quarantine) List() []Quarantined {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	out := make([]Quarantined, 0, len(q.entries))
-	for _, e := range q.entries {
-		out = append(out, e)
-	}
-	slices.SortFunc(out, func(a, b Quarantined) int { return a.Key.Compare(b.Key) })
-	return out
+	return slices.SortedFunc(maps.Values(q.entries), func(a, b Quarantined) int { return a.Key.Compare(b.Key) })
 }

@@ -172,7 +172,10 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 		default:
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
-				IfChanged: replayed(ev),
+				// A source without versions, such as a fake, begins every watch from nothing,
+				// and sends everything that exists as Added. An event of another type is
+				// delivered, whether the object is equal or not.
+				IfChanged: ev.Type == source.Added && ev.ResourceVersion == "",
 			})
 		}
 		if !healthy {
@@ -227,14 +230,6 @@ func (s *Sink[T]) unchanged(ops []store.Op[T], changes []store.Change[T], err er
 		}
 	}
 	return n + uint64(max(0, len(ops)-len(changes)-refused))
-}
-
-// replayed reports whether an event may repeat the state with which a watch begins.
-// A source without versions, such as a fake, begins every watch from nothing, and
-// sends everything that exists as Added. An event of another type is delivered,
-// whether the object is equal or not.
-func replayed[T any](ev *source.Event[T]) bool {
-	return ev.Type == source.Added && ev.ResourceVersion == ""
 }
 
 // workspace returns an empty workspace for a number of events.

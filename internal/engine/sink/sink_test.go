@@ -54,15 +54,12 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.hub, err = deliver.NewHub(deliver.Options[*object]{
+	s.hub = deliver.NewHub(deliver.Options[*object]{
 		KeyFunc:  keyOf,
 		Snapshot: func() store.Reader[*object] { return s.store.Snapshot() },
 		ByHand:   s.store.ByHand,
 		Report:   report,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	uid := func(o *object) types.UID { return o.uid }
 	s.own = own.New(own.Options[*object]{
 		Store: s.store, Report: report, Stopped: deliver.ErrStopped,

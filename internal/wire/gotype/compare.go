@@ -145,7 +145,7 @@ func skippedFields(t reflect.Type) []bool {
 	// A type without exported fields is a value of its own, such as an address or a number.
 	opaque := !slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() })
 	for i := range t.NumField() {
-		if skips(t, t.Field(i), opaque) {
+		if f := t.Field(i); f.Name == "_" || !opaque && !f.IsExported() && !f.Anonymous {
 			if fields == nil {
 				fields = make([]bool, t.NumField())
 			}
@@ -154,8 +154,4 @@ func skippedFields(t reflect.Type) []bool {
 	}
 	skipped.Store(t, fields)
 	return fields
-}
-
-func skips(t reflect.Type, f reflect.StructField, opaque bool) bool {
-	return f.Name == "_" || !opaque && !f.IsExported() && !f.Anonymous
 }

@@ -121,13 +121,10 @@ func (f *Field) jsonName() (name string, tagged, ok bool) {
 // it.
 func dominant(same []Member) (Member, bool) {
 	slices.SortStableFunc(same, func(a, b Member) int {
-		if d := len(a.Index) - len(b.Index); d != 0 {
+		if d := len(a.Index) - len(b.Index); d != 0 || a.tagged == b.tagged {
 			return d
 		}
-		switch {
-		case a.tagged == b.tagged:
-			return 0
-		case a.tagged:
+		if a.tagged {
 			return -1
 		}
 		return 1
@@ -152,12 +149,9 @@ func (f *Field) quoted() bool {
 }
 
 func validName(s string) bool {
-	for _, c := range s {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
 }
 
 // FileOf returns the name of the file that declares a method, without its folder. It is

@@ -2,6 +2,7 @@ package gotype
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -33,15 +34,16 @@ type QuantityHead struct {
 // KnowsQuantity reports whether a Quantity has the layout of QuantityHead, and a text. If
 // not, quantities are not shared.
 var KnowsQuantity = sync.OnceValue(func() bool {
-	want := []struct {
+	type field struct {
 		at   uintptr
 		kind reflect.Kind
-	}{
+	}
+	want := []field{
 		{unsafe.Offsetof(QuantityHead{}.Value), reflect.Int64},
 		{unsafe.Offsetof(QuantityHead{}.Scale), reflect.Int32},
 		{unsafe.Offsetof(QuantityHead{}.Dec), reflect.Pointer},
 	}
-	var got []reflect.StructField
+	var got []field
 	if text, ok := quantity.FieldByName("s"); !ok || text.Type.Kind() != reflect.String {
 		return false
 	}
@@ -52,19 +54,10 @@ var KnowsQuantity = sync.OnceValue(func() bool {
 		}
 		for j := range f.Type.NumField() {
 			g := f.Type.Field(j)
-			g.Offset += f.Offset
-			got = append(got, g)
+			got = append(got, field{f.Offset + g.Offset, g.Type.Kind()})
 		}
 	}
-	if len(got) != len(want) {
-		return false
-	}
-	for i, w := range want {
-		if got[i].Offset != w.at || got[i].Type.Kind() != w.kind {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(got, want)
 })
 
 // numberIn is QuantityNumber of a value.

@@ -43,9 +43,6 @@ func (e *Extent) End(b []byte) int {
 	return e.scalar(b)
 }
 
-// Reset makes e ready for the next value.
-func (e *Extent) Reset() { *e = Extent{} }
-
 func (e *Extent) brackets(b []byte) int {
 	if n := e.bracketWords(b); n > 0 || e.at == len(b) {
 		return n

@@ -29,10 +29,9 @@ type generation struct {
 }
 
 const (
-	markBits  = 16
-	marksASet = 64 / markBits
-	setBytes  = 8
-	onePlace  = 1<<markBits - 1
+	markBits = 16
+	setBytes = 8
+	onePlace = 1<<markBits - 1
 	// everyMark repeats a mark in each place, topBits is the highest of each.
 	everyMark = 1<<48 | 1<<32 | 1<<16 | 1
 	topBits   = everyMark << (markBits - 1)

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"hash/fnv"
 	"hash/maphash"
 	"math"
@@ -86,10 +87,7 @@ const DefaultBytes = 64 << 20
 // addition there are two doorkeepers, which grow with the sightings to 1 MiB each,
 // and, while the table grows, its old slots. An unused table takes almost no memory.
 func NewTable(maxBytes int) *Table {
-	if maxBytes == 0 {
-		maxBytes = DefaultBytes
-	}
-	return &Table{hasher: newHasher(), max: max(maxBytes, 0)}
+	return &Table{hasher: newHasher(), max: max(cmp.Or(maxBytes, DefaultBytes), 0)}
 }
 
 // Get returns the value that was decoded from a unit's bytes before.

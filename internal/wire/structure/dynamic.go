@@ -70,11 +70,7 @@ func (e *encoder) any(v any) {
 
 // mapAny encodes a map of interfaces, whose values may be units.
 func (e *encoder) mapAny(m map[string]any) {
-	if e.nothing(m == nil) {
-		return
-	}
-	if len(m) == 0 {
-		e.length(0)
+	if e.empty(m == nil, len(m)) {
 		return
 	}
 	at, bytes, alone := e.begin(mapNode.mapBytes(len(m)))
@@ -93,11 +89,7 @@ func (e *encoder) mapAny(m map[string]any) {
 }
 
 func (e *encoder) list(l []any) {
-	if e.nothing(l == nil) {
-		return
-	}
-	if len(l) == 0 {
-		e.length(0)
+	if e.empty(l == nil, len(l)) {
 		return
 	}
 	at, bytes, alone := e.begin(24 + 16*len(l))

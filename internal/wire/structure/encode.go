@@ -161,6 +161,17 @@ func (e *encoder) nothing(null bool) bool {
 	return null
 }
 
+// empty encodes nothing, or n elements if there are none, and reports that it did.
+func (e *encoder) empty(null bool, n int) bool {
+	if e.nothing(null) {
+		return true
+	}
+	if n == 0 {
+		e.length(0)
+	}
+	return n == 0
+}
+
 func (e *encoder) float(x float64) {
 	if x != x {
 		e.alone++ // equals nothing
@@ -183,11 +194,7 @@ func (e *encoder) quantity(q *resource.Quantity) {
 }
 
 func (e *encoder) slice(n *node, s *memory.Slice) {
-	if e.nothing(s.Data == nil) {
-		return
-	}
-	if s.Len == 0 {
-		e.length(0)
+	if e.empty(s.Data == nil, s.Len) {
 		return
 	}
 	at, bytes, alone := e.begin(s.Len * int(n.elem.size))
@@ -205,11 +212,7 @@ func (e *encoder) slice(n *node, s *memory.Slice) {
 // mapping encodes a map whose values are no units.
 func (e *encoder) mapping(n *node, p unsafe.Pointer) {
 	m := mapAt[struct{}](p) // its length alone is read
-	if e.nothing(m == nil) {
-		return
-	}
-	if len(m) == 0 {
-		e.length(0)
+	if e.empty(m == nil, len(m)) {
 		return
 	}
 	at, total, alone := e.begin(n.mapBytes(len(m)))

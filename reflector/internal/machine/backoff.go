@@ -55,8 +55,7 @@ func (m *Machine) hurry(f Failure) {
 		return
 	}
 	m.Backoff.Hurried = true
-	m.leave()
-	m.sync()
+	m.listAnew()
 }
 
 // fail reports f, and remembers it until the machine is healthy again.

@@ -12,11 +12,9 @@ const (
 	Hour              = 60 * Minute
 )
 
-// Config is what a driver may choose. Every field must be set, except for
-// Held and RefusalPatience.
+// Config is what a driver may choose. Every field must be set, except for Held and
+// RefusalPatience. The Options of package reflector document those without a comment.
 type Config struct {
-	// Held is the version of the objects that the sink holds before the first
-	// list; empty if it holds none.
 	Held string
 	// WatchList is whether initial events are asked for at all.
 	WatchList bool
@@ -26,26 +24,13 @@ type Config struct {
 	// from its cache (a relist at a known version).
 	AlwaysPage bool
 
-	// BackoffMin and BackoffMax bound the lower end of a wait; the upper end
-	// is twice the lower one. It doubles with each failure in a row.
 	// Invariant: 0 < BackoffMin <= BackoffMax.
 	BackoffMin, BackoffMax Nanos
-	// HealthAfter is how long a watch must have held for the next failure to
-	// start the backoff again.
+	// HealthAfter is Options.BackoffReset.
 	HealthAfter Nanos
 
-	// InitialEventsProgress is how long streamed initial events may make no
-	// progress before the list is fetched page by page instead.
-	InitialEventsProgress Nanos
-	// ListProgress is how long a list may send nothing before it is given up.
-	ListProgress Nanos
+	InitialEventsProgress, ListProgress, RefusalPatience Nanos
 
-	// RefusalPatience is how long a watch that the server answers with a 5xx is
-	// retried at one version before a list.
-	RefusalPatience Nanos
-
-	// WatchTimeoutMin and WatchTimeoutMax bound the timeout drawn for each
-	// watch.
 	// Invariant: 0 < WatchTimeoutMin <= WatchTimeoutMax.
 	WatchTimeoutMin, WatchTimeoutMax Nanos
 }

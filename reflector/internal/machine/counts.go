@@ -77,36 +77,23 @@ type (
 	ErrorCounts [verbs][codes]uint64
 )
 
-// Counts only ever grow.
+// Counts only ever grow. The Status of package reflector documents those without a comment.
 type Counts struct {
-	// Lists, Streams and Watches are requests sent; a list's pages count as
-	// one request each.
-	Lists, Streams, Watches uint64
-	// Probes are requests for one object, sent for the server's version.
-	Probes uint64
-	// Published lists; all but the first are relists.
-	Published uint64
+	Lists, Streams, Watches, Probes, Published uint64
 	// ListsByCause counts attempts at a list by cause.
 	// Invariant: they add up to Streams and those of Lists that begin a list.
 	ListsByCause ListCounts
 	// WatchEnds counts the ends of requests that were of VerbWatch at the time.
 	WatchEnds WatchEndCounts
-	// Events counts events, without bookmarks and errors; Bookmarks counts
-	// bookmarks.
-	Events, Bookmarks uint64
-	// Added, Modified and Deleted are the events of watches.
-	Added, Modified, Deleted uint64
-	// SilentWatches counts watches that were given up before their timeout, since
-	// the server, whose bookmark interval was known, sent nothing on them.
-	SilentWatches uint64
-	// Unreadable counts objects whose identity could not be read.
-	Unreadable uint64
+	// Events are without bookmarks and errors.
+	Events, Bookmarks         uint64
+	Added, Modified, Deleted  uint64
+	SilentWatches, Unreadable uint64
 	// Failures counts reported failures; Errors counts them by verb and code.
 	// Invariant: Errors add up to Failures.
 	Failures uint64
 	Errors   ErrorCounts
-	// Bytes read.
-	Bytes uint64
+	Bytes    uint64
 }
 
 // because records the cause of the next list. If a list is already due, its first

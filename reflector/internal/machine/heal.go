@@ -109,8 +109,7 @@ func (m *Machine) relistDue() {
 	m.Heal.Attempts++
 	m.why = m.Heal.Cause
 	m.because(m.Heal.List)
-	m.leave()
-	m.sync()
+	m.listAnew()
 }
 
 // healed handles a published list. still is whether parts of it were unreadable

@@ -118,8 +118,7 @@ func (m *Machine) initialEnded() {
 func (m *Machine) withhold(fault Fault) {
 	m.fail(Failure{Class: Protocol, Err: fault})
 	m.Streamability, m.StreamFailedAt = Withheld, m.now
-	m.leave()
-	m.sync()
+	m.listAnew()
 }
 
 // initialFailed handles the failure of a stream of initial events: the list is fetched
@@ -134,15 +133,13 @@ func (m *Machine) initialFailed(f Failure) {
 	switch f.Class {
 	case Invalid:
 		m.Streamability = Refused
-		m.leave()
-		m.sync()
+		m.listAnew()
 		return
 	case Foreign:
 		// A source that is not a client may know only lists and watches, and has its
 		// own errors for that.
 		m.Streamability, m.StreamFailedAt = Withheld, m.now
-		m.leave()
-		m.sync()
+		m.listAnew()
 		return
 	case Expired, TooLarge:
 		if asked.Version != "" {
@@ -166,6 +163,5 @@ func (m *Machine) initialFailed(f Failure) {
 		return
 	}
 	m.fail(f)
-	m.leave()
-	m.sync()
+	m.listAnew()
 }

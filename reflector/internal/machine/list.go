@@ -14,6 +14,12 @@ func (m *Machine) sync() {
 	m.list(r)
 }
 
+// listAnew gives up what is under way, and begins to fetch the whole state.
+func (m *Machine) listAnew() {
+	m.leave()
+	m.sync()
+}
+
 // listRequest chooses the version rule and the page size of a first page.
 //
 // A first list takes any version, which a server answers from its cache, unless the sink
@@ -84,8 +90,7 @@ func (m *Machine) mixed() {
 	}
 	m.fail(f)
 	m.Unpaged = true
-	m.leave()
-	m.sync()
+	m.listAnew()
 }
 
 // listEnded handles the normal end of one response.
@@ -119,8 +124,7 @@ func (m *Machine) accept() bool {
 			// Repeating the request is of no use, now or later: the server ignores the
 			// version. A consistent list shows whether the server is behind.
 			m.fail(f)
-			m.leave()
-			m.sync()
+			m.listAnew()
 			return false
 		}
 		if m.OlderConsistent++; m.OlderConsistent <= consistentRetries {
@@ -164,8 +168,7 @@ func (m *Machine) listFailed(f Failure) {
 			// The version expired between pages. A list in one piece avoids that.
 			m.report(f)
 			m.Unpaged = true
-			m.leave()
-			m.sync()
+			m.listAnew()
 			return
 		}
 		if asked.Version != "" {
@@ -197,8 +200,7 @@ func (m *Machine) listFailed(f Failure) {
 // forgetVersion lists again at once, consistently.
 func (m *Machine) forgetVersion() {
 	m.VersionGone, m.Optional = true, false
-	m.leave()
-	m.sync()
+	m.listAnew()
 }
 
 // vanished handles a resource that is gone. What returns under its name may be served by

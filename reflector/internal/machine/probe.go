@@ -92,7 +92,7 @@ func (m *Machine) costly() bool { return m.Probe.Costly && m.now-m.Probe.Last < 
 func (m *Machine) rewatch() {
 	m.Probe.Unsure = m.mayProbe()
 	if m.Doubtful && !m.costly() || m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
-		m.probe()
+		m.sendProbe(Request{Verb: VerbProbe, Limit: 1}, probePatience)
 		return
 	}
 	m.watch(true)
@@ -107,16 +107,7 @@ func (m *Machine) idle() Nanos {
 	return timeout
 }
 
-// probe asks for the server's version. Nothing may be under way.
-func (m *Machine) probe() {
-	m.sendProbe(Request{Verb: VerbProbe, Limit: 1}, probePatience)
-}
-
-// confirm asks for a state not older than the store's, after a probe.
-func (m *Machine) confirm() {
-	m.sendProbe(Request{Verb: VerbProbe, Version: m.Version, NotOlderThan: true, Limit: 1}, confirmPatience)
-}
-
+// sendProbe asks for the server's version. Nothing may be under way.
 func (m *Machine) sendProbe(r Request, timeout Nanos) {
 	m.enter(Watching)
 	m.request(r)
@@ -152,7 +143,7 @@ func (m *Machine) probeEnded(f Failure) {
 	older := ok && order < 0
 	switch {
 	case older && m.Probe.Version == m.Listed && !m.last.NotOlderThan:
-		m.confirm()
+		m.sendProbe(Request{Verb: VerbProbe, Version: m.Version, NotOlderThan: true, Limit: 1}, confirmPatience)
 		return
 	case older && m.Probe.Version != m.Listed:
 		m.isOlder()

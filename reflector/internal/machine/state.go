@@ -5,18 +5,13 @@ import "github.com/kinglet-go/kinglet/reflector/resourceversion"
 // Phase is where a machine is.
 type Phase uint8
 
+// The phases; package reflector documents them.
 const (
-	// Starting: nothing was asked for yet.
 	Starting Phase = iota
-	// Listing: a list is being fetched page by page.
 	Listing
-	// Streaming: the initial events of a watch are coming in.
 	Streaming
-	// Watching: the store equals a version of the server, and follows.
 	Watching
-	// BackingOff: something failed; waiting before the next attempt.
 	BackingOff
-	// Stopped: over.
 	Stopped
 )
 

@@ -239,6 +239,5 @@ func (m *Machine) refused(f Failure) {
 	// The wait was before this watch. If the list fails too, the next wait leads to a
 	// watch, so that a server that returns is not asked for everything.
 	m.fail(f)
-	m.leave()
-	m.sync()
+	m.listAnew()
 }

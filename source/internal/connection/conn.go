@@ -29,7 +29,7 @@ type conn struct {
 	net.Conn
 	tcp *net.TCPConn
 	raw syscall.RawConn
-	// take, park and look are the methods takeFrom, parkAt and lookAt.
+	// take and park are the methods takeFrom and parkAt; look sets empty.
 	take, park func(fd uintptr) bool
 	look       func(fd uintptr)
 	// secure reports that the stream is one of TLS records: a handshake was written.
@@ -69,7 +69,8 @@ func buffered(c net.Conn, tcp *net.TCPConn) net.Conn {
 	}
 	open.Add(1)
 	b := &conn{Conn: c, tcp: tcp, raw: raw}
-	b.take, b.park, b.look = b.takeFrom, b.parkAt, b.lookAt
+	b.take, b.park = b.takeFrom, b.parkAt
+	b.look = func(fd uintptr) { b.empty = !b.poll(fd) }
 	b.header = b.room[:0]
 	return b
 }
@@ -87,7 +88,6 @@ func tcpOf(c net.Conn) *net.TCPConn {
 	return tcp
 }
 
-// Close implements net.Conn.
 func (c *conn) Close() error {
 	if !c.closed.Swap(true) {
 		open.Add(-1)
@@ -95,7 +95,6 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -124,7 +123,6 @@ func (c *conn) Read(p []byte) (int, error) {
 // handshake is the type of a TLS record. A request in plain text begins with a letter.
 const handshake = 0x16
 
-// Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	if len(p) > 0 && p[0] == handshake {
 		c.secure.Store(true)
@@ -199,8 +197,6 @@ func (c *conn) await(at time.Time) bool {
 	c.setDeadline(at)
 	return !errors.Is(c.raw.Read(c.take), os.ErrDeadlineExceeded)
 }
-
-func (c *conn) lookAt(fd uintptr) { c.empty = !c.poll(fd) }
 
 // parkAt is called before receive sleeps, and once the kernel reports the connection as
 // readable.

@@ -59,7 +59,6 @@ type split struct {
 // WrappedRoundTripper returns the transport below, for apimachinery.
 func (s *split) WrappedRoundTripper() http.RoundTripper { return s.base }
 
-// RoundTrip implements http.RoundTripper.
 func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 	stream := streamOf(req.Context())
 	if stream == nil || req.Method != http.MethodGet || stream.scheme != "" || stream.route.refused() || !s.enter() {
@@ -141,7 +140,6 @@ func enter(t *http.Transport) (ok bool) {
 // below sends requests of scheme.
 type below struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
 func (b below) RoundTrip(req *http.Request) (*http.Response, error) {
 	stream := streamOf(req.Context())
 	if stream == nil {

@@ -176,10 +176,5 @@ func chunkBegins(p []byte) bool {
 	if line < 2 || line+1 == len(p) || p[line-1] != '\r' {
 		return false
 	}
-	for _, c := range p[:line-1] {
-		if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f') {
-			return false
-		}
-	}
-	return true
+	return len(bytes.Trim(p[:line-1], "0123456789abcdefABCDEF")) == 0
 }

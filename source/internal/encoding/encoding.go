@@ -211,12 +211,9 @@ func Excerpt(b []byte) []byte { return b[:min(len(b), 64)] }
 // ErrEncoding reports a response, or an object, in another encoding.
 var ErrEncoding = errors.New("neither JSON nor protobuf")
 
-// MalformedError reports bytes that violate the format, so that it is unknown
-// where the next object begins. It ends the list or watch.
+// MalformedError reports bytes that violate the format: package source documents it.
 type MalformedError struct {
-	// What was being read.
-	What string
-	// Offset of the first byte that did not fit, in the decompressed body.
+	What   string
 	Offset int64
 	Err    error
 }
@@ -228,14 +225,8 @@ func (e *MalformedError) Error() string {
 // Unwrap returns what went wrong.
 func (e *MalformedError) Unwrap() error { return e.Err }
 
-// TooLargeError reports an object of more bytes than the limit. It ends the list
-// or watch.
-type TooLargeError struct {
-	// Bytes is the announced size. JSON announces none: there it is the number of
-	// bytes that had arrived.
-	Bytes int64
-	Limit int64
-}
+// TooLargeError reports an object of more bytes than the limit: package source documents it.
+type TooLargeError struct{ Bytes, Limit int64 }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("an object of at least %d bytes, more than the limit of %d that the option MaxObjectBytes sets", e.Bytes, e.Limit)

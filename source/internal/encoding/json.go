@@ -32,7 +32,6 @@ func (json) Frames() Frames                        { return Frames{json: true, l
 func (e json) Object(raw []byte) (Object, error)   { return e.Item(raw) }
 func (json) Unmarshal(raw []byte, into Meta) error { return utiljson.Unmarshal(raw, into) }
 
-// Event implements Encoding.
 func (e json) Event(frame []byte) (Event, error) {
 	var event Event
 	var typ, object []byte
@@ -59,7 +58,6 @@ func (e json) Event(frame []byte) (Event, error) {
 	return event, nil
 }
 
-// Item implements Encoding.
 func (json) Item(raw []byte) (Object, error) {
 	if !isObject(raw) {
 		return Object{}, fmt.Errorf("%w: %s", errNoObject, Glimpse(raw))
@@ -67,9 +65,11 @@ func (json) Item(raw []byte) (Object, error) {
 	return Object{Raw: raw}, nil
 }
 
-// Kind implements Encoding. The last apiVersion and the last kind that are text
-// count.
-func (json) Kind(raw []byte) schema.GroupVersionKind {
+func (json) Kind(raw []byte) schema.GroupVersionKind      { return kindIn(raw, false) }
+func (json) FirstKind(raw []byte) schema.GroupVersionKind { return kindIn(raw, true) }
+
+// kindIn returns the first kind in an object, or the last. Only what is text counts.
+func kindIn(raw []byte, first bool) schema.GroupVersionKind {
 	var apiVersion, kind string
 	_ = members(raw, func(name, value []byte) bool {
 		switch string(name) {
@@ -82,27 +82,11 @@ func (json) Kind(raw []byte) schema.GroupVersionKind {
 				kind = s
 			}
 		}
-		return true
+		return !first || apiVersion == "" || kind == ""
 	})
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-// FirstKind implements Encoding.
-func (json) FirstKind(raw []byte) schema.GroupVersionKind {
-	var apiVersion, kind string
-	_ = members(raw, func(name, value []byte) bool {
-		switch string(name) {
-		case "apiVersion":
-			apiVersion, _ = text(value)
-		case "kind":
-			kind, _ = text(value)
-		}
-		return apiVersion == "" || kind == ""
-	})
-	return schema.FromAPIVersionAndKind(apiVersion, kind)
-}
-
-// Identity implements Encoding.
 func (json) Identity(raw []byte) Identity {
 	var id Identity
 	// The error is known already; the members before it count.
@@ -133,7 +117,6 @@ func (json) Identity(raw []byte) Identity {
 	return id.named()
 }
 
-// EmptyList implements Encoding.
 func (json) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
 	var list struct {
 		metav1.TypeMeta `json:",inline"`
@@ -153,7 +136,6 @@ var jsonPrefixes = [...]struct{ text, typ string }{
 	{`{"type":"DELETED","object":`, "DELETED"},
 }
 
-// Prefix implements Encoding.
 func (json) Prefix(frame []byte) (Prefix, bool) {
 	for i := range jsonPrefixes {
 		p := &jsonPrefixes[i]

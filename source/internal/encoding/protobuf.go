@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func (p protobuf) Event(frame []byte) (Event, error) {
 		}
 		return bad == nil
 	})
-	if err == nil {
-		err = bad
-	}
-	if err != nil {
+	if err := cmp.Or(err, bad); err != nil {
 		return e, err
 	}
 	if e.Object, e.Err = p.Object(object); e.Err != nil {
@@ -93,11 +91,8 @@ func (protobuf) Object(raw []byte) (Object, error) {
 		}
 		return bad == nil
 	})
-	if err == nil {
-		err = bad
-	}
 	o.Kind, o.Enveloped = schema.FromAPIVersionAndKind(tm.APIVersion, tm.Kind), true
-	return o, err
+	return o, cmp.Or(err, bad)
 }
 
 // Identity implements Encoding: every object has its ObjectMeta as field 1.
@@ -126,7 +121,6 @@ func (protobuf) Identity(raw []byte) Identity {
 	return id.named()
 }
 
-// EmptyList implements Encoding.
 func (protobuf) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
 	meta, err := lm.Marshal()
 	if err != nil {

@@ -13,19 +13,6 @@ import (
 // items as field 2, so the type itself is not needed.
 func (protobuf) List(w *Window, l *List) error {
 	r := protoList{w: w, l: l}
-	return r.read()
-}
-
-// protoList reads one list.
-type protoList struct {
-	w *Window
-	l *List
-	// tm is the list's kind, as far as it was read.
-	tm runtime.TypeMeta
-}
-
-func (r *protoList) read() error {
-	w := r.w
 	if err := w.Need(len(protoMagic)); err != nil {
 		return err
 	}
@@ -70,6 +57,14 @@ func (r *protoList) read() error {
 		return w.Malformed("list", "no message of the list's own: %w", io.ErrUnexpectedEOF)
 	}
 	return nil
+}
+
+// protoList reads one list.
+type protoList struct {
+	w *Window
+	l *List
+	// tm is the list's kind, as far as it was read.
+	tm runtime.TypeMeta
 }
 
 // message reads until the next size bytes are unread, and returns them. It

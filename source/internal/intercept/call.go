@@ -113,7 +113,13 @@ func (c *Call) Reason() error {
 // admit is called for every request that carries c. It returns nil if the
 // request is the client's alone.
 func (c *Call) admit(req *http.Request, named string) *admission {
-	if !c.begin() {
+	c.mu.Lock()
+	first := c.state == waiting
+	if first {
+		c.state = underway
+	}
+	c.mu.Unlock()
+	if !first {
 		// Another request at the same time, or after. Its response is for the
 		// closure to return.
 		return nil
@@ -124,16 +130,6 @@ func (c *Call) admit(req *http.Request, named string) *admission {
 		return nil
 	}
 	return a
-}
-
-func (c *Call) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state != waiting {
-		return false
-	}
-	c.state = underway
-	return true
 }
 
 // decline leaves the response to the client, and lets the next request try.

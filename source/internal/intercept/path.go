@@ -24,11 +24,11 @@ func CollectionOf(path string) (schema.GroupVersionResource, bool) {
 	return resource, true
 }
 
-// versioned calls yield with each group and version that a path may have, and the
-// segments after them, until it returns false: a proxy's prefix may look like one,
-// and so may a name.
-func versioned(path string, yield func(gv schema.GroupVersion, rest []string) bool) {
+// ObjectOf returns the object that the path of a request names: see the function of
+// this name in package source.
+func ObjectOf(path string, known func(schema.GroupResource) bool) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
+	// A proxy's prefix may look like a group and version, and so may a name.
 	for i, s := range segments {
 		rest := segments[i+1:]
 		var gv schema.GroupVersion
@@ -41,30 +41,20 @@ func versioned(path string, yield func(gv schema.GroupVersion, rest []string) bo
 		default:
 			continue
 		}
-		if !yield(gv, rest) {
-			return
-		}
-	}
-}
-
-// ObjectOf returns the object that the path of a request names: see the function of
-// this name in package source.
-func ObjectOf(path string, known func(schema.GroupResource) bool) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
-	versioned(path, func(gv schema.GroupVersion, rest []string) bool {
 		k := store.Key{}
 		// As for a server, whatever the group: namespaceSubresources in k8s.io/apiserver/pkg/endpoints/request.
 		if len(rest) >= 3 && rest[0] == "namespaces" && !(len(rest) == 3 && (rest[2] == "status" || rest[2] == "finalize")) {
 			k.Namespace, rest = rest[1], rest[2:]
 		}
 		if known != nil && len(rest) > 3 && rest[2] == "proxy" {
-			return false // what follows is another server's
+			break // what follows is another server's
 		}
 		if len(rest) > 3 || slices.Contains(rest, "") {
-			return true
+			continue
 		}
 		prefer := known != nil && known(schema.GroupResource{Group: gv.Group, Resource: rest[0]})
 		if ok && !prefer {
-			return true
+			continue
 		}
 		ok, resource, key, subresource = true, gv.WithResource(rest[0]), k, ""
 		if len(rest) > 1 {
@@ -73,7 +63,9 @@ func ObjectOf(path string, known func(schema.GroupResource) bool) (resource sche
 		if len(rest) > 2 {
 			subresource = rest[2]
 		}
-		return !prefer
-	})
+		if prefer {
+			break
+		}
+	}
 	return resource, key, subresource, ok
 }

@@ -31,7 +31,6 @@ type transport struct {
 // WrappedRoundTripper returns the transport below, for apimachinery.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
 	if c == nil {
@@ -82,7 +81,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.watch {
 		resp.Body = stream.Over(resp.Body)
 	}
-	r := newResponse(req.Context(), c.watch, a, resp)
+	r := &Response{
+		GV: a.gv, Encoding: a.encoding, watch: c.watch, ctx: req.Context(),
+		Body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
+		done: make(chan struct{}), closed: make(chan struct{}),
+	}
 	if !c.deliver(r) {
 		r.Finish(nil, ErrOver)
 		return nil, ErrOver
@@ -126,14 +129,6 @@ type Response struct {
 	// closed is closed when the client has closed its side.
 	closed     chan struct{}
 	closedOnce sync.Once
-}
-
-func newResponse(ctx context.Context, watch bool, a *admission, resp *http.Response) *Response {
-	return &Response{
-		GV: a.gv, Encoding: a.encoding, watch: watch, ctx: ctx,
-		Body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
-		done: make(chan struct{}), closed: make(chan struct{}),
-	}
 }
 
 // Finish closes the server's side and ends the client's: with reply, or with
@@ -182,7 +177,6 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// Close implements io.Closer.
 func (b *clientBody) Close() error {
 	b.closedOnce.Do(func() { close(b.closed) })
 	return b.closeBody()
