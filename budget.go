@@ -201,8 +201,9 @@ func (l *ledger[T]) shortLocked(key Key, size int64) {
 }
 
 // take takes the room for an object that is about to become whole in the store, or must. The
-// caller calls became when it has, or Budget.Give. If there is no room, its size is noted.
-func (l *ledger[T]) take(key Key, obj T, must bool) (size int64, ok bool) {
+// caller calls became when it has, or Budget.Give. If there is no room, its size is noted, if obj
+// is still what the store holds; another is counted when it comes.
+func (l *ledger[T]) take(key Key, obj T, must bool, still func() bool) (size int64, ok bool) {
 	if l.budget == nil {
 		return 0, true
 	}
@@ -211,7 +212,7 @@ func (l *ledger[T]) take(key Key, obj T, must bool) (size int64, ok bool) {
 	if size = l.short[key]; size <= unknownSize {
 		size = footprint.One(obj)
 	}
-	if ok = l.budget.Take(size, must); !ok {
+	if ok = l.budget.Take(size, must); !ok && still() {
 		l.shortLocked(key, size)
 	}
 	return size, ok

@@ -509,13 +509,13 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	case o.state(whole) != at:
 		return errAhead
 	}
-	size, ok := o.ledger.take(key, whole, o.holds(key))
+	size, ok := o.ledger.take(key, whole, o.holds(key), func() bool {
+		now, there := o.store.Get(key)
+		return there && any(now) == any(obj)
+	})
 	switch {
-	case !ok: // another informer was faster
-		if _, there := o.store.Get(key); !there {
-			o.ledger.forget(key) // it has gone since
-		}
-		return nil
+	case !ok:
+		return nil // another informer was faster
 	case o.substitute(p, key, obj, whole, size, at.Epoch):
 		o.reads.Forget(key, readthrough.State{})
 	case o.ledger.budget != nil:
