@@ -3,7 +3,6 @@ package interop
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -49,108 +47,6 @@ func (d *demand[T]) counted() (whole, partial int) {
 func quiet() {
 	time.Sleep(5 * time.Minute)
 	synctest.Wait()
-}
-
-// Whatever happens to two informers that share a Budget, it counts what their stores hold,
-// and once all is quiet what is held is whole, and so is what fits.
-func TestABudgetCountsWhatTheStoresHold(t *testing.T) {
-	for seed := range uint64(testkit.Trials(40)) {
-		synctest.Test(t, func(t *testing.T) {
-			const limit = 60_000
-			rnd := rand.New(rand.NewPCG(seed, 3))
-			budget := kinglet.NewBudget(limit)
-			opts := kinglet.OnDemandOptions[*corev1.ConfigMap]{
-				Budget: budget, Bytes: 30_000,
-				Whole: func(_ kinglet.Key, l map[string]string, _ []metav1.OwnerReference) bool { return l["whole"] != "no" },
-			}
-			opts.PageSize, opts.DisableWatchList = 3, seed%2 == 0
-			name := func(i int) string { return fmt.Sprint("n", i) }
-			obj := func(i int) *corev1.ConfigMap {
-				c := large(name(i), rnd.IntN(20_000))
-				c.Labels = map[string]string{"whole": []string{"yes", "yes", "no"}[rnd.IntN(3)]}
-				return c
-			}
-			informers := []*demand[*corev1.ConfigMap]{newDemand(t, fromConfig[*corev1.ConfigMap], opts), newDemand(t, fromConfig[*corev1.ConfigMap], opts)}
-			held := []map[string]bool{{}, {}}
-			for _, d := range informers {
-				for i := range 6 {
-					must(d.storage.Create(obj(i)))
-				}
-				d.run()
-			}
-			for step := range 60 {
-				n, i := rnd.IntN(2), rnd.IntN(8)
-				switch d := informers[n]; rnd.IntN(9) {
-				case 0:
-					_, _ = d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name(i)}, nil) // if there is one
-				case 1:
-					if len(held[n]) < 2 {
-						d.Hold(mapKey(name(i)))
-						held[n][name(i)] = true
-					}
-				case 2:
-					d.Release(mapKey(name(i)))
-					delete(held[n], name(i))
-				case 3:
-					_, _ = d.Get(t.Context(), mapKey(name(i))) // if there is one
-				case 4:
-					if rnd.IntN(2) == 0 {
-						d.storage.Compact(d.storage.Revision())
-					}
-					d.server.Disconnect()
-				default:
-					must(d.storage.Put(obj(i)))
-				}
-				if rnd.IntN(3) > 0 {
-					continue
-				}
-				quiet()
-				failed := func(format string, args ...any) {
-					t.Errorf("-seed %d, step %d: %s", seed, step, fmt.Sprintf(format, args...))
-				}
-				used, _ := budget.Used()
-				var whole, kept int64
-				var free []string // whole, and not held
-				for n, d := range informers {
-					b := d.Status().Budget
-					whole += b.Whole
-					kept += d.OnDemandStats().Bytes
-					short := 0
-					for o := range d.Store().All() {
-						wants := held[n][o.Name] || o.Labels["whole"] != "no"
-						switch is := !source.IsPartial(o); {
-						case is && !wants:
-							failed("%s is whole", o.Name)
-						case is && !held[n][o.Name]:
-							free = append(free, o.Name)
-						case !is && held[n][o.Name]:
-							failed("%s is held, and metadata", o.Name)
-						case !is && wants:
-							short++
-							all, _ := d.storage.List(corev1.Resource("configmaps"))
-							for _, x := range all {
-								if c := x.(*corev1.ConfigMap); c.Name == o.Name && used-kept+int64(len(c.Data["data"]))+1000 < limit {
-									failed("%s is metadata, and its %d bytes fit: %d are used, %d of them spare", o.Name, len(c.Data["data"]), used, kept)
-								}
-							}
-						}
-					}
-					if b.Short != short {
-						failed("%d objects are short, and the status says %d", short, b.Short)
-					}
-					for _, wrong := range d.told.Wrong() {
-						failed("%s", wrong)
-					}
-				}
-				if used != whole+kept {
-					failed("%d are used: %d by whole objects, %d by what was read", used, whole, kept)
-				}
-				if used > limit && len(free) > 0 {
-					failed("%d are used, and %v are whole", used, free)
-				}
-			}
-		})
-	}
 }
 
 func TestWhatOneInformerHoldsMakesRoomInAnother(t *testing.T) {
