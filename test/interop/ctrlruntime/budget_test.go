@@ -141,7 +141,7 @@ func TestACacheKeepsToItsBudget(t *testing.T) {
 	})
 }
 
-// What is held goes beyond the budget, and goes; then the others have just the room that there is.
+// A held object exceeds the budget, and is deleted. Of the others, as many become whole as fit.
 func TestABudgetCountsWholeObjectsWhateverTransformThereIs(t *testing.T) {
 	for name, transform := range map[string]func(any) (any, error){"none": nil, "one": func(obj any) (any, error) { return obj, nil }} {
 		t.Run(name, func(t *testing.T) {
