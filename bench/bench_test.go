@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // TestMain is the program itself when a test has started it as such.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // serveHere serves until the test ends.
 func serveHere(t *testing.T, r *row) *replay.Control {
 	t.Helper()
-	c := pods.New(*r.server)
+	c := testpods.NewCollection(*r.server)
 	s, err := replay.NewServer(c)
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"runtime/pprof"
 	"strings"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // job is the input of a process that measures one engine in one row.
@@ -169,12 +169,12 @@ func serveChild(ctx context.Context, kind string, in io.Reader, out io.Writer) e
 		go untilInputEnds()
 		return serveSecrets(ctx, have, out)
 	}
-	var opts pods.Options
+	var opts testpods.Options
 	if err := dec.Decode(&opts); err != nil {
 		return fmt.Errorf("the pods cannot be read: %w", err)
 	}
 	go untilInputEnds()
-	c := pods.New(opts)
+	c := testpods.NewCollection(opts)
 	s, err := replay.NewServer(c)
 	if err != nil {
 		return err

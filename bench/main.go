@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
@@ -94,7 +94,7 @@ type measuring struct {
 	report *Report
 
 	server   *server[replay.Endpoint]
-	pods     pods.Options
+	pods     testpods.Options
 	encoding replay.Encoding
 	rounds   int
 	prepared replay.Prepared

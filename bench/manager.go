@@ -16,15 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // managed is a manager at work, and what is known of its server.
 type managed struct {
 	job     *job
-	pods    *pods.Collection
+	pods    *testpods.Collection
 	control replay.Control
 	figures measure
 
@@ -48,7 +48,7 @@ type managed struct {
 // managing has a manager to measure, which do starts.
 func managing(do func(context.Context, *managed) error) func(context.Context, *job) (measure, error) {
 	return func(ctx context.Context, j *job) (measure, error) {
-		c := pods.New(*j.row.server)
+		c := testpods.NewCollection(*j.row.server)
 		ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 		defer cancel()
 		w := &managed{job: j, pods: c, control: replay.Control{Endpoint: j.Endpoint}, figures: measure{},

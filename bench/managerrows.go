@@ -3,8 +3,8 @@ package main
 import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // managerNamespaces that the pods of the manager's rows are in.
@@ -14,7 +14,7 @@ const managerNamespaces = 300
 // the same with ctrlruntime's. Objects come in protobuf, controller-runtime's default.
 func managerRows(s size) []row {
 	n := max(2*s.Pods, managerNamespaces)
-	of := &pods.Options{Pods: n, Templates: max(managerNamespaces, n/100), Namespaces: managerNamespaces}
+	of := &testpods.Options{Pods: n, Templates: max(managerNamespaces, n/100), Namespaces: managerNamespaces}
 	start := []figure{
 		{key: "heap", what: "live heap a pod", unit: "B", targets: below(4, 0)},
 		{key: "peak", what: "peak RSS of the start", unit: "MB", targets: below(4, 0)},

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -42,7 +42,7 @@ func rateEngines() []string {
 func rateRows(s size) []row {
 	var rows []row
 	add := func(name string, r rate, figures []figure) {
-		of := &pods.Options{Pods: max(s.Pods/5, 500), Namespaces: r.informers}
+		of := &testpods.Options{Pods: max(s.Pods/5, 500), Namespaces: r.informers}
 		if s.Quick {
 			r.window /= 20
 		}
@@ -109,7 +109,7 @@ func measureRate(r rate) func(context.Context, *job) (measure, error) {
 	return func(ctx context.Context, j *job) (measure, error) {
 		ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 		defer cancel()
-		c := pods.New(*j.row.server)
+		c := testpods.NewCollection(*j.row.server)
 		control := replay.Control{Endpoint: j.Endpoint}
 		n, warm := r.events(), r.warm()
 		if j.Engine == drain {
@@ -178,7 +178,7 @@ func (h *handled) wait(ctx context.Context) error {
 
 // startAll starts the informers and returns once they have synced and have been left
 // alone for a moment.
-func (r *rate) startAll(ctx context.Context, j *job, c *pods.Collection) (h *handled, stop func(), err error) {
+func (r *rate) startAll(ctx context.Context, j *job, c *testpods.Collection) (h *handled, stop func(), err error) {
 	h = &handled{}
 	var all []running
 	stop = func() { stopAll(all) }
@@ -216,7 +216,7 @@ func (r *rate) startAll(ctx context.Context, j *job, c *pods.Collection) (h *han
 }
 
 // drain reads the same streams and throws away what it reads.
-func (r *rate) drain(ctx context.Context, j *job, c *pods.Collection, control *replay.Control, n int) (measure, error) {
+func (r *rate) drain(ctx context.Context, j *job, c *testpods.Collection, control *replay.Control, n int) (measure, error) {
 	var reading sync.WaitGroup
 	var streams []*drained
 	defer func() {

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
@@ -21,7 +21,7 @@ import (
 func restRows(s size) []row {
 	return []row{
 		{
-			name: "idle", engines: []string{clientGo, kinglets, dropIn}, server: &pods.Options{Pods: 50}, encoding: replay.Protobuf,
+			name: "idle", engines: []string{clientGo, kinglets, dropIn}, server: &testpods.Options{Pods: 50}, encoding: replay.Protobuf,
 			figures: []figure{
 				{key: "goroutines", what: "goroutines of an idle informer, beyond a bare watch", targets: map[string]target{kinglets: {own: 1.1}, dropIn: {own: 3}}},
 				{key: "memory", what: "live heap and stacks of one, beyond a bare watch", unit: "KiB", targets: ours(target{own: 32})},
@@ -30,7 +30,7 @@ func restRows(s size) []row {
 		},
 		{
 			// Events wait for the handler, with the objects in them.
-			name: "stalled", engines: []string{clientGo, kinglets, dropIn}, server: &pods.Options{Pods: max(s.Pods/50, 20)},
+			name: "stalled", engines: []string{clientGo, kinglets, dropIn}, server: &testpods.Options{Pods: max(s.Pods/50, 20)},
 			encoding: replay.Protobuf, rounds: stalledRounds,
 			figures: wireFigures(map[string]map[string]target{"pending": below(50, 0)}),
 			do: measureWire(phases{

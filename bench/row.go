@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // The engines' names, as they are printed.
@@ -34,7 +34,7 @@ type row struct {
 	once bool
 	// server describes the pods of a server, which has encoded the rounds of them
 	// from 0 to rounds; nil if the row needs none.
-	server   *pods.Options
+	server   *testpods.Options
 	encoding replay.Encoding
 	rounds   int
 	// plane: the row needs a real control plane.

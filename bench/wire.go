@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 const (
@@ -48,7 +48,7 @@ type phases struct {
 type wire struct {
 	*phases
 	job      *job
-	pods     *pods.Collection
+	pods     *testpods.Collection
 	control  replay.Control
 	audience *audience
 	running  running
@@ -69,7 +69,7 @@ func measureWire(p phases) func(context.Context, *job) (measure, error) {
 }
 
 func (p *phases) measure(ctx context.Context, j *job) (measure, error) {
-	c := pods.New(*j.row.server)
+	c := testpods.NewCollection(*j.row.server)
 	w := &wire{
 		phases: p, job: j, pods: c, control: replay.Control{Endpoint: j.Endpoint},
 		audience: newAudience(max(p.handlers, 1)), figures: measure{},

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // wireRows measure whole informers, with two indexes and one handler unless a row says
@@ -10,7 +10,7 @@ import (
 func wireRows(s size) []row {
 	var rows []row
 	three := []string{clientGo, kinglets, dropIn}
-	add := func(name string, engines []string, p phases, of pods.Options, targets map[string]map[string]target, change ...func(*row)) {
+	add := func(name string, engines []string, p phases, of testpods.Options, targets map[string]map[string]target, change ...func(*row)) {
 		if of.Pods == 0 {
 			of.Pods = s.Pods
 		}
@@ -25,30 +25,30 @@ func wireRows(s size) []row {
 		rows = append(rows, r)
 	}
 	once := func(r *row) { r.once = true }
-	middle := pods.Options{Pods: s.Pods * 2 / 5}
+	middle := testpods.Options{Pods: s.Pods * 2 / 5}
 	for _, e := range []replay.Encoding{replay.Protobuf, replay.JSON} {
 		name, at := string(e), setup{encoding: e}
 		secure := at
 		secure.secure = true
 		t := wireTargets[e]
-		add(name, append(three, drain), phases{setup: at, rounds: burstRounds, relist: true}, pods.Options{}, t.merge(t.http1, relistTargets))
-		add(name+" TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds}, pods.Options{}, t.merge(t.http2))
-		add(name+" gathered", append(three, drain), phases{setup: at, rounds: burstRounds, gathered: true}, pods.Options{}, t.merge(t.http1, t.rate))
-		add(name+" gathered TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds, gathered: true}, pods.Options{}, t.merge(t.http2, t.rate), once)
+		add(name, append(three, drain), phases{setup: at, rounds: burstRounds, relist: true}, testpods.Options{}, t.merge(t.http1, relistTargets))
+		add(name+" TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds}, testpods.Options{}, t.merge(t.http2))
+		add(name+" gathered", append(three, drain), phases{setup: at, rounds: burstRounds, gathered: true}, testpods.Options{}, t.merge(t.http1, t.rate))
+		add(name+" gathered TLS+HTTP/2", append(three, drain), phases{setup: secure, rounds: burstRounds, gathered: true}, testpods.Options{}, t.merge(t.http2, t.rate), once)
 		dropped, emptying, slimming, ten := at, at, at, at
 		dropped.transform, emptying.transform, slimming.transform, ten.handlers = managedFieldsDropped, emptied, lean, 10
-		add(name+" managedFields dropped", three[:2], phases{setup: dropped}, pods.Options{}, t.base)
-		add(name+" lean", three[:2], phases{setup: slimming, rounds: burstRounds}, pods.Options{}, t.lean)
+		add(name+" managedFields dropped", three[:2], phases{setup: dropped}, testpods.Options{}, t.base)
+		add(name+" lean", three[:2], phases{setup: slimming, rounds: burstRounds}, testpods.Options{}, t.lean)
 		add(name+" transform", three[:2], phases{setup: emptying, rounds: burstRounds}, middle, nil, once)
 		add(name+" 10 handlers", three[:2], phases{setup: ten, rounds: burstRounds}, middle, nil, once)
-		add(name+" own templates", three[:2], phases{setup: at, rounds: burstRounds}, pods.Options{Templates: s.Pods},
+		add(name+" own templates", three[:2], phases{setup: at, rounds: burstRounds}, testpods.Options{Templates: s.Pods},
 			map[string]map[string]target{"heap": below(1.6, 0)})
-		add(name+" unique", three[:2], phases{setup: at, rounds: burstRounds}, pods.Options{Unique: true},
+		add(name+" unique", three[:2], phases{setup: at, rounds: burstRounds}, testpods.Options{Unique: true},
 			map[string]map[string]target{"heap": below(1, 0), "sync cpu": below(1, 0), "event cpu": below(1, 0)})
 	}
 	add("unstructured", three, phases{setup: setup{encoding: replay.JSON, untyped: true}, rounds: burstRounds}, middle,
 		map[string]map[string]target{"heap": below(6, 6), "sync peak": below(6, 6), "sync cpu": below(8, 8), "event cpu": below(12, 12)})
-	add("protobuf fourfold", three[:2], phases{setup: setup{encoding: replay.Protobuf}}, pods.Options{Pods: 4 * s.Pods}, nil, once)
+	add("protobuf fourfold", three[:2], phases{setup: setup{encoding: replay.Protobuf}}, testpods.Options{Pods: 4 * s.Pods}, nil, once)
 	return rows
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,28 +18,7 @@ import (
 )
 
 // benchPod is about 6 KB in protobuf.
-func benchPod(i int) *corev1.Pod {
-	p := pod("namespace", fmt.Sprint("web-6d4cf56db6-", i), fmt.Sprint(1000+i))
-	var set strings.Builder
-	for f := range 60 {
-		fmt.Fprintf(&set, `"f:condition-%02d":{".":{}},`, f)
-	}
-	p.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: testpods.FieldsV1(`{"f:status":{` + set.String() + `"f:a":{}}}`),
-	}}
-	for c := range 2 {
-		ctr := corev1.Container{Name: fmt.Sprint("c", c), Image: "registry.example.com/team/image:v1.2.3"}
-		for e := range 13 {
-			ctr.Env = append(ctr.Env, corev1.EnvVar{Name: fmt.Sprint("VARIABLE_", e), Value: strings.Repeat("value", 12)})
-		}
-		p.Spec.Containers = append(p.Spec.Containers, ctr)
-	}
-	for c := range 5 {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(fmt.Sprint("Condition", c)), Status: "True"})
-	}
-	return p
-}
+func benchPod(i int) *corev1.Pod { return testpods.Large(i%50, i/50, 0, false) }
 
 // BenchmarkWatch decodes a stream of events that are all there, one an
 // iteration, beside client-go's decoders on the same bytes.

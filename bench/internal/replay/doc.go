@@ -3,7 +3,7 @@
 // bytes that kube-apiserver would send, encoded before they are wanted, so
 // that what is measured on the other side is the client.
 //
-// The pods and their history are a pods.Collection's. Objects are encoded by
+// The pods and their history are a testpods.Collection's. Objects are encoded by
 // apimachinery, once for each round, and kept; the few bytes around them (the
 // envelope, the frame) are put there while sending. A watch gets each event of
 // a burst as one write and one flush. kube-apiserver flushes only when nothing

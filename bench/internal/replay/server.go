@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // Endpoint is where a server is and by what it is known.
@@ -24,7 +24,7 @@ type Server struct {
 	endpoint  Endpoint
 	listeners [2]net.Listener
 	servers   [2]*http.Server
-	pods      *pods.Collection
+	pods      *testpods.Collection
 	history   *history
 	counters  counters
 
@@ -35,7 +35,7 @@ type Server struct {
 
 // NewServer returns a server of c that listens on 127.0.0.1, at ports of the
 // system's choice, and answers once Serve runs.
-func NewServer(c *pods.Collection) (*Server, error) {
+func NewServer(c *testpods.Collection) (*Server, error) {
 	s := &Server{pods: c, history: newHistory(), shelves: map[Encoding]*shelf{}}
 	for i := range s.listeners {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,12 +4,12 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/bench/internal/pods"
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 )
 
 // shelf keeps encoded pods.
 type shelf struct {
-	pods     *pods.Collection
+	pods     *testpods.Collection
 	encoding Encoding
 
 	mu sync.RWMutex
@@ -18,7 +18,7 @@ type shelf struct {
 	rounds map[int][][]byte
 }
 
-func newShelf(c *pods.Collection, e Encoding) *shelf {
+func newShelf(c *testpods.Collection, e Encoding) *shelf {
 	return &shelf{pods: c, encoding: e, rounds: map[int][][]byte{}}
 }
 

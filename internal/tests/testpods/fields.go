@@ -11,3 +11,12 @@ func FieldsV1(text string) *metav1.FieldsV1 {
 	}
 	return f
 }
+
+// fieldsText returns what FieldsV1 was made of.
+func fieldsText(f *metav1.FieldsV1) string {
+	text, err := f.MarshalJSON()
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

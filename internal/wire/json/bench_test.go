@@ -1,12 +1,14 @@
 package json
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -30,19 +32,30 @@ func benchOfficial(b *testing.B, raw [][]byte) {
 	})
 }
 
+// podBytes is a pod of 9.7 KB.
+func podBytes(template, i, round int) []byte {
+	return encodePod(testpods.Large(template, i, round, false))
+}
+
+func encodePod(p *corev1.Pod) []byte {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 // life is the bytes of n versions of one pod.
-func life(t testing.TB, s *podSource, n int) [][]byte {
-	p := s.pod(1)
+func life(n int) [][]byte {
 	var raw [][]byte
-	for range n {
-		raw = append(raw, encodePod(t, p))
-		p = s.next(p)
+	for round := range n {
+		raw = append(raw, podBytes(1, 1, round))
 	}
 	return raw
 }
 
 func BenchmarkNextVersion(b *testing.B) {
-	raw := life(b, newPodSource(false), 64)
+	raw := life(64)
 	b.Logf("%d bytes", len(raw[0]))
 	b.Run("kinglet", func(b *testing.B) {
 		plan, s := podPlan(b), share.NewSession(share.NewTable(0))
@@ -62,7 +75,7 @@ func BenchmarkNextVersion(b *testing.B) {
 
 // BenchmarkRelist decodes the same version again.
 func BenchmarkRelist(b *testing.B) {
-	raw := life(b, newPodSource(false), 3)
+	raw := life(3)
 	plan, s := podPlan(b), share.NewSession(share.NewTable(0))
 	var last share.Result
 	for _, raw := range raw {
@@ -76,10 +89,10 @@ func BenchmarkRelist(b *testing.B) {
 	}
 }
 
-func pods(t testing.TB, s *podSource, n int) [][]byte {
+func pods(n int) [][]byte {
 	var raw [][]byte
 	for i := range n {
-		raw = append(raw, encodePod(t, s.pod(i%50)))
+		raw = append(raw, podBytes(i%50, i/50, 0))
 	}
 	return raw
 }
@@ -120,12 +133,15 @@ func benchNew(b *testing.B, before, raw [][]byte) {
 }
 
 func BenchmarkNewOfKnownTemplate(b *testing.B) {
-	raw := pods(b, newPodSource(false), 2000)
+	raw := pods(2000)
 	benchNew(b, raw[:200], raw[200:])
 }
 
 // BenchmarkUnique decodes pods that have no content in common.
 func BenchmarkUnique(b *testing.B) {
-	raw := pods(b, newPodSource(true), 2000)
+	raw := make([][]byte, 2000)
+	for i := range raw {
+		raw[i] = encodePod(testpods.Large(0, i, 0, true))
+	}
 	benchNew(b, raw[:200], raw[200:])
 }

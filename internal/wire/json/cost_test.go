@@ -27,7 +27,7 @@ func allocations(t *testing.T, n int, f func()) (times, size float64) {
 }
 
 func TestANextVersionAllocatesWhatChanged(t *testing.T) {
-	raw := life(t, newPodSource(false), 64)
+	raw := life(64)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	var last share.Result
 	i := 0
@@ -51,7 +51,7 @@ func TestANextVersionAllocatesWhatChanged(t *testing.T) {
 }
 
 func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
-	raw := pods(t, newPodSource(false), 1000)
+	raw := pods(1000)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	i := 0
 	next := func() {
@@ -72,7 +72,7 @@ func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
 
 func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
 	// What is open in its memo is decoded to be compared.
-	raw := life(t, newPodSource(false), 3)
+	raw := life(3)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	var last share.Result
 	for _, b := range raw {
@@ -101,7 +101,7 @@ func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
 }
 
 func TestWhatIsKnownAllocatesNothing(t *testing.T) {
-	raw := encodePod(t, newPodSource(false).pod(1))
+	raw := podBytes(1, 1, 0)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	held, _, err := plan.Decode(s, raw, share.Version{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -19,11 +20,10 @@ func decodePod(t *testing.T, s *share.Session, p *Plan, raw string, last share.R
 }
 
 func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
-	plan, source := podPlan(t), newPodSource(false)
-	s := share.NewSession(share.NewTable(0))
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	var pods []*corev1.Pod
-	for range 20 {
-		p, _ := decodePod(t, s, plan, string(encodePod(t, source.pod(3))), share.Result{})
+	for i := range 20 {
+		p, _ := decodePod(t, s, plan, string(podBytes(3, i, 0)), share.Result{})
 		pods = append(pods, p)
 	}
 	// What is seen a second time is shared from then on; the first few pods
@@ -48,13 +48,10 @@ func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
 }
 
 func TestANextVersionSharesWhatDidNotChange(t *testing.T) {
-	plan, source := podPlan(t), newPodSource(false)
-	s := share.NewSession(share.NewTable(0))
-	pod := source.pod(1)
-	old, held := decodePod(t, s, plan, string(encodePod(t, pod)), share.Result{})
-	for range 3 {
-		pod = source.next(pod)
-		now, r := decodePod(t, s, plan, string(encodePod(t, pod)), held)
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	old, held := decodePod(t, s, plan, string(podBytes(1, 1, 0)), share.Result{})
+	for round := range 3 {
+		now, r := decodePod(t, s, plan, string(podBytes(1, 1, round+1)), held)
 		if &now.Spec.Containers[0] != &old.Spec.Containers[0] || &now.Status.PodIPs[0] != &old.Status.PodIPs[0] ||
 			now.ManagedFields[1].FieldsV1 != old.ManagedFields[1].FieldsV1 || now.Status.StartTime != old.Status.StartTime ||
 			unsafe.StringData(string(now.UID)) != unsafe.StringData(string(old.UID)) {
@@ -108,8 +105,7 @@ func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 	seed := newRand(t).Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
-	source := newPodSource(false)
-	lives := [][][]byte{life(t, source, 8), pods(t, source, 8)}
+	lives := [][][]byte{life(8), pods(8)}
 	var last [2]share.Result
 	type kept struct{ object, copied *corev1.Pod }
 	var all []kept
@@ -142,9 +138,8 @@ func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 	p := podPlan(t, "metadata.managedFields", "spec")
 	s := share.NewSession(share.NewTable(0))
-	source := newPodSource(false)
-	pod := source.pod(1)
-	r, _, err := p.Decode(s, encodePod(t, pod), share.Version{})
+	pod := testpods.Large(1, 1, 0, false)
+	r, _, err := p.Decode(s, encodePod(pod), share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +148,7 @@ func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	pod.ManagedFields[0].Manager = "somebody else"
-	same, _, err := p.Decode(s, encodePod(t, pod), r.Version())
+	same, _, err := p.Decode(s, encodePod(pod), r.Version())
 	if err != nil || !same.Same {
 		t.Errorf("a change in what is dropped is a change: %v", err)
 	}

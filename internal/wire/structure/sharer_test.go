@@ -417,7 +417,7 @@ func benchmark(b *testing.B, next func(i int, last *corev1.Pod) (pod, use *corev
 	held, made, use := make([]*corev1.Pod, n), make([]*corev1.Pod, n), make([]*corev1.Pod, n)
 	for round := range 2 {
 		for i := range held {
-			held[i] = s.share(newPod(i, i+n*round-n, 0), nil)
+			held[i] = s.share(newPod(i, round, 0), nil)
 		}
 	}
 	b.ReportAllocs()
@@ -437,19 +437,19 @@ func benchmark(b *testing.B, next func(i int, last *corev1.Pod) (pod, use *corev
 
 func BenchmarkNextVersion(b *testing.B) {
 	benchmark(b, func(i int, last *corev1.Pod) (*corev1.Pod, *corev1.Pod) {
-		return newPod(i%500, i%500, 1+i/500), last
+		return newPod(i%500, 1, 1+i/500), last
 	})
 }
 
 func BenchmarkNewOfKnownTemplate(b *testing.B) {
 	benchmark(b, func(i int, _ *corev1.Pod) (*corev1.Pod, *corev1.Pod) {
-		return newPod(i%500, i, 1+i), nil
+		return newPod(i%500, 2+i/500, 1+i), nil
 	})
 }
 
 func BenchmarkNewOfNewTemplate(b *testing.B) {
 	benchmark(b, func(i int, _ *corev1.Pod) (*corev1.Pod, *corev1.Pod) {
-		return newPod(1000+i, i, 1+i), nil
+		return testpods.Large(0, i, 1+i, true), nil
 	})
 }
 

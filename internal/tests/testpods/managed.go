@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 func (t *template) managedFields(p *corev1.Pod, ip string, created, restarted int64) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, seconds int64, fields []byte) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: new(at(seconds)),
-			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)), Subresource: subresource,
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: to(at(seconds)),
+			FieldsType: "FieldsV1", FieldsV1: FieldsV1(string(fields)), Subresource: subresource,
 		}
 	}
 	return []metav1.ManagedFieldsEntry{

@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"math/rand/v2"
@@ -57,7 +57,7 @@ func (u *rewriter) value(v reflect.Value) {
 		return
 	case fieldsType:
 		f := v.Addr().Interface().(*metav1.FieldsV1)
-		f.SetRawString(u.fields(len(f.GetRawString())))
+		*f = *FieldsV1(u.fields(len(fieldsText(f))))
 		return
 	}
 	switch v.Kind() {

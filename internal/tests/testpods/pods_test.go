@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"500 templates": {}, "own templates": {Templates: 50_000}, "unique": {Unique: true},
 	} {
-		c := New(opts)
+		c := NewCollection(opts)
 		var proto, text, created, kubelet int
 		const sample = 500
 		for k := range sample {
@@ -32,8 +32,8 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 			}
 			proto += len(b)
 			text += len(j)
-			created += len(p.ManagedFields[0].FieldsV1.GetRawString())
-			kubelet += len(p.ManagedFields[1].FieldsV1.GetRawString())
+			created += len(fieldsText(p.ManagedFields[0].FieldsV1))
+			kubelet += len(fieldsText(p.ManagedFields[1].FieldsV1))
 		}
 		for _, size := range []struct {
 			what      string
@@ -54,7 +54,7 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 func TestEqualOptionsMakeEqualPods(t *testing.T) {
 	for _, unique := range []bool{false, true} {
 		opts := Options{Pods: 300, Unique: unique}
-		a, b := New(opts), New(opts)
+		a, b := NewCollection(opts), NewCollection(opts)
 		for i := range a.Len() {
 			for round := range 3 {
 				if !reflect.DeepEqual(a.Pod(i, round), b.Pod(i, round)) {
@@ -68,7 +68,7 @@ func TestEqualOptionsMakeEqualPods(t *testing.T) {
 // TestKeysRiseAndWhatMustBeUniqueIs goes through whole collections.
 func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 	for _, opts := range []Options{{Pods: 2000}, {Pods: 777, Templates: 777}, {Pods: 1, Unique: true}, {Pods: 333, Templates: 70, Namespaces: 7}} {
-		c := New(opts)
+		c := NewCollection(opts)
 		seen := map[string]string{}
 		last := ""
 		for i := range c.Len() {
@@ -94,7 +94,7 @@ func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
 // TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse compares two rounds.
 func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 	for _, unique := range []bool{false, true} {
-		c := New(Options{Pods: 50, Unique: unique})
+		c := NewCollection(Options{Pods: 50, Unique: unique})
 		for i := range c.Len() {
 			a, b := c.Pod(i, i%2), c.Pod(i, i%2+1)
 			if reflect.DeepEqual(a.Status, b.Status) || a.ManagedFields[1].Time.Equal(b.ManagedFields[1].Time) || a.ResourceVersion == b.ResourceVersion {
@@ -114,7 +114,7 @@ func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
 // TestUniquePodsHaveNoContentInCommon looks for any run of bytes of one pod's
 // spec, labels, status or fields in another's.
 func TestUniquePodsHaveNoContentInCommon(t *testing.T) {
-	c := New(Options{Pods: 40, Unique: true})
+	c := NewCollection(Options{Pods: 40, Unique: true})
 	seen := map[string]int{}
 	for i := range c.Len() {
 		p := c.Pod(i, 0)
@@ -155,7 +155,7 @@ func contents(p *corev1.Pod) []string {
 		out = append(out, string(c.Type), string(c.Status))
 	}
 	for _, m := range p.ManagedFields {
-		for f := range strings.SplitSeq(m.FieldsV1.GetRawString(), ",") {
+		for f := range strings.SplitSeq(fieldsText(m.FieldsV1), ",") {
 			out = append(out, f)
 		}
 	}

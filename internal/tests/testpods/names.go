@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"math/rand/v2"

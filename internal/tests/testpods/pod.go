@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func (c *Collection) Pod(i, round int) *corev1.Pod {
 			Annotations:       t.annotations(),
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: t.app + "-" + t.hash, UID: t.owner,
-				Controller: new(true), BlockOwnerDeletion: new(true),
+				Controller: to(true), BlockOwnerDeletion: to(true),
 			}},
 		},
 		Spec: t.spec(fmt.Sprintf("node-%05d.example.internal", node)),
@@ -59,7 +59,7 @@ func (c *Collection) status(t *template, p *corev1.Pod, i, round int, restarted 
 	created := p.CreationTimestamp.Unix()
 	st := corev1.PodStatus{
 		Phase:     corev1.PodRunning,
-		StartTime: new(at(created)),
+		StartTime: to(at(created)),
 		QOSClass:  corev1.PodQOSBurstable,
 	}
 	for _, cond := range []struct {
@@ -87,7 +87,7 @@ func (c *Collection) status(t *template, p *corev1.Pod, i, round int, restarted 
 			Image:        t.images[k].name,
 			ImageID:      "registry.example.com/" + t.namespace + "/" + t.app + "-" + name + "@" + t.images[k].digest,
 			ContainerID:  "containerd://" + hexadecimal(c.draw(drawRestart, 2*i+k, run), 64),
-			Started:      new(true),
+			Started:      to(true),
 		})
 	}
 	return st

@@ -1,4 +1,4 @@
-package pods
+package testpods
 
 import (
 	"cmp"
@@ -45,8 +45,8 @@ type Collection struct {
 	order, turn []int32
 }
 
-// New returns the collection that opts describe.
-func New(opts Options) *Collection {
+// NewCollection returns the collection that opts describe.
+func NewCollection(opts Options) *Collection {
 	opts = opts.withDefaults()
 	c := &Collection{opts: opts, nodes: (opts.Pods + podsPerNode - 1) / podsPerNode}
 	c.order, c.turn = make([]int32, opts.Pods), make([]int32, opts.Pods)
@@ -89,7 +89,7 @@ func (c *Collection) VersionAfter(n int) string {
 func (c *Collection) EventsUntil(version string) (int, error) {
 	v, err := strconv.Atoi(version)
 	if err != nil || v < firstVersion+c.opts.Pods {
-		return 0, fmt.Errorf("pods: %q is no version of this collection", version)
+		return 0, fmt.Errorf("testpods: %q is no version of this collection", version)
 	}
 	return v - firstVersion - c.opts.Pods, nil
 }
