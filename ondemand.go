@@ -29,7 +29,7 @@ type OnDemandOptions[T any] struct {
 	// Options are those of the informer.
 	Options[T]
 	// Bytes is how much memory the objects may take that Get has read and keeps, about;
-	// 64 MiB if 0. The least recently used are forgotten first.
+	// 64 MiB if 0. About the least recently used are forgotten first.
 	Bytes int64
 	// WholeLabels and Whole choose objects that are held whole beside those of Hold; there
 	// are none if both are nil. Without Whole and Budget, lists ask for metadata, and for

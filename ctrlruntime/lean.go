@@ -46,7 +46,7 @@ type ByObject struct {
 	Whole labels.Selector
 	// OnDemand is how many bytes the objects may take that Get has read from the server
 	// and keeps, each as long as its metadata has the version that was read; 0 keeps none.
-	// The least recently used are forgotten first. Calls that wait for one object share a
+	// About the least recently used are forgotten first. Calls that wait for one object share a
 	// request. MutationDetection does not watch what is kept. It needs Whole without Keep;
 	// labels.Nothing holds only metadata.
 	OnDemand int64

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,7 +42,9 @@ func (s State) serves(at State) bool {
 
 // Options of a Cache. All but Budget are required.
 type Options[T any] struct {
-	// Bytes is the most that kept objects may take. The least recently used go first.
+	// Bytes is the most that kept objects may take. About the least recently used go first: the
+	// oldest that has not been asked for since it was last spared (the clock, or second chance,
+	// algorithm), so that a Get of what is kept takes no lock.
 	Bytes int64
 	// Budget is what they take it from, as long as nobody else needs it; may be nil.
 	Budget *budget.Budget
@@ -59,12 +62,15 @@ type Options[T any] struct {
 type Cache[T any] struct {
 	opts Options[T]
 
+	// kept is written to with mu.
+	kept *store.Store[*entry[T]]
+
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 
-	kept map[store.Key]*list.Element
-	// used has an *entry for each kept object, the most recently used first.
-	used   list.List
+	// ring has the *entry of each kept object, the next to go first.
+	ring list.List
+	// stats are without the hits of what is kept.
 	stats  Stats
 	reads  map[wanted]*reading[T]
 	closed bool
@@ -83,6 +89,10 @@ type entry[T any] struct {
 	object T
 	state  State
 	bytes  int64
+	hits   atomic.Uint64
+	// spared is what hits were when the entry was last passed over; guarded by Cache.mu.
+	spared uint64
+	at     *list.Element // guarded by Cache.mu
 }
 
 type wanted struct {
@@ -102,7 +112,11 @@ type reading[T any] struct {
 
 // New returns an empty Cache.
 func New[T any](opts Options[T]) *Cache[T] {
-	return &Cache[T]{opts: opts, kept: map[store.Key]*list.Element{}, reads: map[wanted]*reading[T]{}}
+	kept, err := store.New(store.Options[*entry[T]]{KeyFunc: func(e *entry[T]) (store.Key, error) { return e.key, nil }})
+	if err != nil {
+		panic(err) // it has what it requires
+	}
+	return &Cache[T]{opts: opts, kept: kept, reads: map[wanted]*reading[T]{}}
 }
 
 // Close forgets all objects, and keeps none from now on.
@@ -117,15 +131,11 @@ func (c *Cache[T]) Close() {
 // read, or ctx ends. Calls for one state share a read, and its error. An object without a
 // version is not kept.
 func (c *Cache[T]) Get(ctx context.Context, key store.Key, at State) (T, error) {
-	c.mu.Lock()
-	if e := c.kept[key]; e != nil {
-		if kept := e.Value.(*entry[T]); kept.state.serves(at) {
-			c.used.MoveToFront(e)
-			c.stats.Hits++
-			c.mu.Unlock()
-			return kept.object, nil
-		}
+	if e, ok := c.kept.Get(key); ok && e.state.serves(at) {
+		e.hits.Add(1)
+		return e.object, nil
 	}
+	c.mu.Lock()
 	c.stats.Misses++
 	want := wanted{key, at}
 	r := c.reads[want]
@@ -206,19 +216,35 @@ func (c *Cache[T]) keep(want wanted, obj T) {
 		c.give(bytes)
 		return
 	}
-	freed := c.forgetLocked(key)
-	for c.stats.Bytes+bytes > c.opts.Bytes {
-		freed += c.forgetLocked(c.oldestLocked())
+	var freed int64
+	if old, ok := c.kept.Get(key); ok {
+		freed = c.forgetLocked(old)
 	}
-	c.kept[key] = c.used.PushFront(&entry[T]{key, obj, state, bytes})
+	for c.stats.Bytes+bytes > c.opts.Bytes {
+		freed += c.forgetLocked(c.nextLocked())
+	}
+	e := &entry[T]{key: key, object: obj, state: state, bytes: bytes}
+	e.at = c.ring.PushBack(e)
+	_ = c.kept.Put(e) // which has a key
 	c.stats.Objects++
 	c.stats.Bytes += bytes
 	c.mu.Unlock()
 	c.give(freed)
 }
 
-// oldestLocked returns the key of the least recently used object.
-func (c *Cache[T]) oldestLocked() store.Key { return c.used.Back().Value.(*entry[T]).key }
+// nextLocked returns the entry that is to go, and passes over each at most once.
+func (c *Cache[T]) nextLocked() *entry[T] {
+	for range c.ring.Len() {
+		e := c.ring.Front().Value.(*entry[T])
+		hits := e.hits.Load()
+		if hits == e.spared {
+			break
+		}
+		e.spared = hits
+		c.ring.MoveToBack(e.at)
+	}
+	return c.ring.Front().Value.(*entry[T])
+}
 
 // give returns bytes to the Budget, which may be waiting for mu.
 func (c *Cache[T]) give(bytes int64) {
@@ -228,7 +254,11 @@ func (c *Cache[T]) give(bytes int64) {
 }
 
 // Bytes returns how many the kept objects take.
-func (c *Cache[T]) Bytes() int64 { return c.Stats().Bytes }
+func (c *Cache[T]) Bytes() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats.Bytes
+}
 
 // Evict forgets objects of about n bytes, or all if they take less, and returns how many bytes
 // these took. The caller returns them to the Budget.
@@ -236,7 +266,7 @@ func (c *Cache[T]) Evict(n int64) (freed int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for freed < n && c.stats.Objects > 0 {
-		freed += c.forgetLocked(c.oldestLocked())
+		freed += c.forgetLocked(c.nextLocked())
 	}
 	return freed
 }
@@ -245,29 +275,31 @@ func (c *Cache[T]) Evict(n int64) (freed int64) {
 func (c *Cache[T]) Forget(key store.Key, but State) {
 	c.mu.Lock()
 	var freed int64
-	if e := c.kept[key]; e != nil && !e.Value.(*entry[T]).state.serves(but) {
-		freed = c.forgetLocked(key)
+	if e, ok := c.kept.Get(key); ok && !e.state.serves(but) {
+		freed = c.forgetLocked(e)
 	}
 	c.mu.Unlock()
 	c.give(freed)
 }
 
 // forgetLocked returns how many bytes that object took.
-func (c *Cache[T]) forgetLocked(key store.Key) int64 {
-	e := c.kept[key]
-	if e == nil {
-		return 0
-	}
-	delete(c.kept, key)
-	bytes := c.used.Remove(e).(*entry[T]).bytes
+func (c *Cache[T]) forgetLocked(e *entry[T]) int64 {
+	c.kept.Delete(e.key)
+	c.ring.Remove(e.at)
 	c.stats.Objects--
-	c.stats.Bytes -= bytes
-	return bytes
+	c.stats.Bytes -= e.bytes
+	c.stats.Hits += e.hits.Load()
+	return e.bytes
 }
 
-// Stats returns what is kept, and what was asked for.
+// Stats returns what is kept, and what was asked for. A hit may be missing if its object went
+// meanwhile. It takes time for each object.
 func (c *Cache[T]) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stats
+	stats := c.stats
+	for e := c.ring.Front(); e != nil; e = e.Next() {
+		stats.Hits += e.Value.(*entry[T]).hits.Load()
+	}
+	return stats
 }
