@@ -46,6 +46,11 @@ const (
 	// than the store before the server is considered restored. For a
 	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
+	// listAttempts is how many waits in a row lead to a list that is needed, before a watch is
+	// tried: a role may have lost the verb list and kept watch. Another list follows the watch,
+	// of missedWatch at most.
+	listAttempts = 6
+	missedWatch  = Minute
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.
 	busyPatience = Minute

@@ -123,7 +123,8 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
-	case before.Renumbered && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
+	case before.Missed && in.Kind == RelistDue:
+	case (before.Renumbered || before.Missed) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:
 		return fmt.Errorf("a relist without a reason")
 	}

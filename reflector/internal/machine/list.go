@@ -143,6 +143,7 @@ func (m *Machine) accept() bool {
 
 // publish makes the staged objects the state of the sink.
 func (m *Machine) publish(epoch bool) {
+	m.Missed = false
 	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
 	m.Counts.Published++
@@ -194,7 +195,9 @@ func (m *Machine) listFailed(f Failure) {
 	case Invalid, Foreign, Other, Protocol:
 		m.Unlisted = true
 	}
-	m.wait(f, !m.Optional)
+	relist := !m.Optional && !(m.Synced && m.Backoff.Attempts >= listAttempts)
+	m.Missed = m.Missed || !m.Optional && !relist
+	m.wait(f, relist)
 }
 
 // forgetVersion lists again at once, consistently.

@@ -305,7 +305,9 @@ func (w *world) step(in Input) error {
 		if in.Kind != TimedOut || before.Cadence.Intervals < cadenceLearned || in.At-before.Cadence.Heard < minIdleTimeout {
 			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Cadence.Heard)
 		}
-		if !after.Renumbered && after.Phase != Watching || after.Request.Version != before.Version && after.Request.Verb != VerbProbe {
+		due := after.Renumbered || after.Missed
+		if !due && (after.Phase != Watching || after.Request.Version != before.Version && after.Request.Verb != VerbProbe) ||
+			due && after.Phase == Watching {
 			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)
 		}
 	}

@@ -158,6 +158,11 @@ type State struct {
 	// If it fails as well, the server is away, and a watch may be answered first.
 	Optional bool
 
+	// Missed is whether the next watch, or the one under way, may lack what happened before
+	// it: the source may have no history, or lists were refused again and again. A list
+	// follows that watch.
+	Missed bool
+
 	// VersionGone is whether the next list must not ask for Version.
 	VersionGone bool
 	// Unpaged is whether the next list must come in one piece, because its pages
@@ -347,9 +352,9 @@ func (m *Machine) healthy() {
 	m.recovered()
 }
 
-// recovered forgets the last failure, unless it stands between lists.
+// recovered forgets the last failure, unless it stands between lists, or a list is still due.
 func (m *Machine) recovered() {
-	if m.Failure.Class != NoFailure && !m.Polling {
+	if m.Failure.Class != NoFailure && !m.Polling && !m.Missed {
 		m.Failure = Failure{}
 	}
 }
@@ -420,12 +425,15 @@ func (m *Machine) stop() {
 
 // resume goes on after a wait, a stop, or the end of a watch.
 func (m *Machine) resume() {
-	if m.Relist || m.Renumbered {
-		if !m.Relist {
-			m.Cause, m.why = CauseRestored, m.Heal.Cause
-		}
-		m.sync()
+	switch {
+	case m.Relist:
+	case m.Renumbered:
+		m.Cause, m.why = CauseRestored, m.Heal.Cause
+	case m.Missed && m.Phase != BackingOff:
+		m.Cause = CauseRefused
+	default:
+		m.rewatch()
 		return
 	}
-	m.rewatch()
+	m.sync()
 }

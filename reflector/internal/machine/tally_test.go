@@ -62,7 +62,7 @@ func (y *tally) checkCause(before *State, in Input, after *State) error {
 		y.cause = CauseRestored // nothing else is due after a watch's wait
 	}
 	if before.Phase == Stopped && !before.Relist && listing {
-		y.cause = CauseRestored
+		y.cause = dueAfter(before)
 	}
 	counted := before.Counts.ListsByCause
 	counted[y.cause] = after.Counts.ListsByCause[y.cause]
@@ -78,7 +78,8 @@ func reason(before *State, in Input, after *State) ListCause {
 	switch f := in.Failure.Class; {
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 		return CauseRestored
-	case in.Kind == RelistDue || in.Kind == Differs && !(before.Renumbered && before.Backoff.Hurried && after.Backoff.Hurried && !calmed(before, in)):
+	case in.Kind == RelistDue && !(before.Missed && (before.Doubtful || !before.Degraded())) ||
+		in.Kind == Differs && !((before.Renumbered || before.Missed) && before.Backoff.Hurried && after.Backoff.Hurried && !calmed(before, in)):
 		return after.Heal.List
 	case ended && before.Request.Verb == VerbWatch && f == Expired:
 		return CauseExpired
@@ -88,8 +89,18 @@ func reason(before *State, in Input, after *State) ListCause {
 		return CauseRepair
 	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
 		return CauseRefused
+	case before.Request.Verb == VerbProbe && in.Kind != RelistDue && in.Kind != Differs:
+		return CauseRestored
 	}
-	return CauseRestored // it was due after the watch, whatever ended it
+	return dueAfter(before) // whatever ended the watch
+}
+
+// dueAfter is why a list follows a watch.
+func dueAfter(before *State) ListCause {
+	if before.Missed && !before.Renumbered {
+		return CauseRefused
+	}
+	return CauseRestored
 }
 
 // calmed is whether the row of waits begins anew with this input.

@@ -277,7 +277,7 @@ func portrait(s *State) string {
 	add(!s.Synced, "store empty")
 	add(s.Epoch > 0, "epoch %d", s.Epoch)
 	add(s.Unordered, "versions unordered")
-	add(s.Renumbered, "a list follows")
+	add(s.Renumbered || s.Missed, "a list follows")
 	add(s.Doubtful, "a probe follows")
 	add(s.List.Received > 0, "%d received", s.List.Received)
 	add(s.List.Remaining > 0, "%d to come", s.List.Remaining)

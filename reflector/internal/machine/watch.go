@@ -14,8 +14,11 @@ func (m *Machine) watch(resumed bool) {
 	m.Synthetic = r.Version == "" || r.Version == "0"
 	m.Resumed = resumed
 	m.watchBegins()
-	m.emit(Effect{Kind: Watch, Request: r,
-		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
+	least, most := m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
+	if m.Missed {
+		least, most = min(least, missedWatch/2), min(most, missedWatch)
+	}
+	m.emit(Effect{Kind: Watch, Request: r, Min: least, Max: most,
 		Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
 	m.scheduleRelist()
 }
@@ -197,7 +200,11 @@ func (m *Machine) brokenOff(f Failure) {
 			return
 		}
 	}
-	m.wait(f, false)
+	relist := m.Missed && !m.Renumbered
+	if relist {
+		m.Cause = CauseRefused
+	}
+	m.wait(f, relist)
 }
 
 // refused handles a watch that the server refuses, or breaks off, at the store's
@@ -208,8 +215,9 @@ func (m *Machine) brokenOff(f Failure) {
 // to a list. While lists are answered and watches are not, there is one list a wait.
 //
 // A source that may have no history is listed after the first wait, since another watch
-// would not send what was missed. A server that is busy is given time. So is one that
-// cannot be reached, which can answer no list either, unless only watches do not reach it.
+// would not send what was missed. A server that is busy is given time, and listed after the
+// watch that it grants. So is one that cannot be reached, which can answer no list either,
+// unless only watches do not reach it.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
@@ -227,6 +235,7 @@ func (m *Machine) refused(f Failure) {
 	}
 	again := m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
 	if again {
+		m.Missed = m.Missed || f.NoHistory && !f.Unreachable // which no fake is
 		m.wait(f, false)
 		return
 	}
