@@ -171,6 +171,11 @@ func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
 	return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone}, item.Err
 }
 
+// deepCopy calls DeepCopyObject, which panics of an unstructured object with an int.
+func deepCopy(obj runtime.Object) (runtime.Object, error) {
+	return guard(func() (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+}
+
 // copied returns a copy of an object that a client has decoded, without dropped fields.
 func copied[T any](obj any, want *expected) (T, error) {
 	var none T
@@ -185,7 +190,10 @@ func copied[T any](obj any, want *expected) (T, error) {
 		return none, err
 	}
 	// It may be the method of a type that this one embeds.
-	c := ro.DeepCopyObject()
+	c, err := deepCopy(ro)
+	if err != nil {
+		return none, err
+	}
 	if reflect.TypeOf(c) != reflect.TypeOf(obj) {
 		return none, fmt.Errorf("DeepCopyObject of a %T returned a %T", obj, c)
 	}

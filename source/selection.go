@@ -188,6 +188,9 @@ func (o Options) FillLeftOut(obj any) error {
 
 // reduced is Traits.Reduce.
 func (s *selection) reduced(obj any) (any, error) {
-	c := obj.(runtime.Object).DeepCopyObject()
+	c, err := deepCopy(obj.(runtime.Object))
+	if err != nil {
+		return nil, err
+	}
 	return c, s.reduce(c)
 }

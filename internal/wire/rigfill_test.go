@@ -69,7 +69,7 @@ func (f *rigFiller) byHand(v reflect.Value) {
 	case reflect.Pointer:
 		if v.IsNil() && f.OneIn(4) {
 			v.Set(reflect.New(v.Type().Elem()))
-		} else if !v.IsNil() {
+		} else if !v.IsNil() && !f.OneIn(8) { // it may lead back
 			f.byHand(v.Elem())
 		}
 	case reflect.Slice:
@@ -81,7 +81,7 @@ func (f *rigFiller) byHand(v reflect.Value) {
 		case f.OneIn(3):
 			v.SetLen(v.Len() - 1)
 		default:
-			for i := range v.Len() {
+			for i := 0; i < v.Len(); i++ { // a loop may lead here again
 				f.byHand(v.Index(i))
 			}
 		}

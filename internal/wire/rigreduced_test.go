@@ -141,12 +141,12 @@ func keepFields(dst, src reflect.Value, paths [][]string) {
 		for i := range src.NumField() {
 			f := src.Type().Field(i)
 			name := jsonName(f)
-			rest := within(paths, name)
-			switch {
-			case !f.IsExported() && !f.Anonymous:
+			if !f.IsExported() && !f.Anonymous {
 				continue // it is not in the JSON, whatever its tag says
-			case name == "" && f.Anonymous, ends(paths):
-				rest = paths // the latter of an embedded struct that cannot be set as a whole
+			}
+			rest := paths // also if they end at an embedded struct that cannot be set as a whole
+			if (name != "" || !f.Anonymous) && !ends(paths) {
+				rest = within(paths, name)
 			}
 			if len(rest) > 0 {
 				keepFields(dst.Field(i), src.Field(i), rest)

@@ -100,11 +100,11 @@ func (d *differ) compare(live, was reflect.Value, depth int) *difference {
 	return &difference{was: show(was), is: show(live)}
 }
 
-// fields compares structs by their exported fields.
+// fields compares structs by their exported fields, those of embedded structs included.
 func (d *differ) fields(live, was reflect.Value, depth int) *difference {
 	for i := range live.NumField() {
 		f := live.Field(i)
-		if !f.CanInterface() {
+		if !f.CanInterface() && !live.Type().Field(i).Anonymous {
 			continue
 		}
 		if x := d.compare(f, was.Field(i), depth); x != nil {

@@ -6,11 +6,19 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 )
 
-// maxSteps bounds how many parts Identical compares. A value that leads back to
-// itself has no end.
+// maxSteps bounds how many parts Identical compares.
 const maxSteps = 1 << 20
+
+// Beyond plainDepth, and after plainSteps, pointers, slices and maps are compared once, as
+// reflect.DeepEqual does: a value that leads back to itself has no end, and one whose parts
+// are reached in many ways takes as long as there are ways.
+const (
+	plainDepth = 64
+	plainSteps = 1 << 14
+)
 
 // Identical reports whether two values are equal by reflect.DeepEqual and have
 // the same bits in floating-point numbers: 0.0 and -0.0 are two values, and a
@@ -26,13 +34,41 @@ func Float64(a, b float64) bool {
 }
 
 type comparison struct {
-	steps int
+	steps, taken, depth int
+	// seen has pairs that are being compared, or were equal.
+	seen map[pair]struct{}
 	// visible: hidden state is not read. loose: nothing equals what is empty.
 	visible, loose bool
 }
 
+// pair are two pointers, maps, or slices of one length, to compare.
+type pair struct {
+	a, b unsafe.Pointer
+	typ  reflect.Type
+	len  int
+}
+
+// once reports whether a pair need not be compared again.
+func (c *comparison) once(a, b reflect.Value, length int) bool {
+	if c.depth < plainDepth && c.taken < plainSteps {
+		return false
+	}
+	p := pair{a.UnsafePointer(), b.UnsafePointer(), a.Type(), length}
+	if _, seen := c.seen[p]; seen {
+		return true
+	}
+	if c.seen == nil {
+		c.seen = map[pair]struct{}{}
+	}
+	c.seen[p] = struct{}{}
+	return false
+}
+
 func (c *comparison) identical(a, b reflect.Value) bool {
-	if c.steps--; c.steps < 0 || a.IsValid() != b.IsValid() {
+	c.depth++
+	c.taken++
+	defer func() { c.depth-- }()
+	if c.taken > c.steps || a.IsValid() != b.IsValid() {
 		return false
 	}
 	if !a.IsValid() {
@@ -74,9 +110,9 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 	case reflect.Array:
 		return a.Type().Size() == 0 || c.elements(a, b)
 	case reflect.Slice:
-		return (c.loose || a.IsNil() == b.IsNil()) && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.elements(a, b))
+		return (c.loose || a.IsNil() == b.IsNil()) && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.once(a, b, a.Len()) || c.elements(a, b))
 	case reflect.Pointer:
-		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && c.identical(a.Elem(), b.Elem())
+		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && (c.once(a, b, 0) || c.identical(a.Elem(), b.Elem()))
 	case reflect.Interface:
 		return c.identical(a.Elem(), b.Elem())
 	case reflect.Map:
@@ -100,7 +136,7 @@ func (c *comparison) maps(a, b reflect.Value) bool {
 	if a.IsNil() != b.IsNil() && !c.loose || a.Len() != b.Len() {
 		return false
 	}
-	if a.UnsafePointer() == b.UnsafePointer() {
+	if a.UnsafePointer() == b.UnsafePointer() || c.once(a, b, a.Len()) {
 		return true
 	}
 	for it := a.MapRange(); it.Next(); {

@@ -205,7 +205,7 @@ func (d *Drops) set(v reflect.Value, field func(reflect.Value)) {
 			switch {
 			case err != nil: // inside an embedded pointer that is nil
 			case whole:
-				field(f)
+				field(writable(f))
 			default:
 				inside.set(f, field)
 			}
@@ -214,6 +214,15 @@ func (d *Drops) set(v reflect.Value, field func(reflect.Value)) {
 			d.Mark(v.Addr().Interface().(*metav1.ObjectMeta), true)
 		}
 	}
+}
+
+// writable returns an addressable field that reflect writes to, even if it is an embedded
+// struct whose name is not exported: its fields are.
+func writable(f reflect.Value) reflect.Value {
+	if f.CanSet() || !f.CanAddr() {
+		return f
+	}
+	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
 }
 
 // ClearObject is Clear for a pointer to an object, which may be unstructured.

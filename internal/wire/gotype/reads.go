@@ -126,7 +126,11 @@ func fill(v reflect.Value, text string, within map[reflect.Type]bool) {
 		v.SetMapIndex(key, elem)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), text, within)
+			f := v.Field(i)
+			if v.Type().Field(i).Anonymous && f.Kind() == reflect.Struct {
+				f = writable(f)
+			}
+			fill(f, text, within)
 		}
 	}
 }

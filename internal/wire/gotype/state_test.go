@@ -144,8 +144,11 @@ func TestIdenticalValuesAreEqualAndHaveTheSameBits(t *testing.T) {
 	loop.Kids, loop.Next = []recursive{{Next: loop}, {Next: loop}}, loop
 	again := &recursive{}
 	again.Kids, again.Next = []recursive{{Next: again}, {Next: again}}, again
-	if Identical(reflect.ValueOf(loop), reflect.ValueOf(again)) {
-		t.Error("values without an end were compared to their end")
+	if !Identical(reflect.ValueOf(loop), reflect.ValueOf(again)) {
+		t.Error("values that lead back to themselves alike are not identical")
+	}
+	if again.Kids[1].Next = nil; Identical(reflect.ValueOf(loop), reflect.ValueOf(again)) {
+		t.Error("one that leads back to itself is identical to one that does not")
 	}
 	if Float64(0, negative) || !Float64(1, 1) {
 		t.Error("numbers")

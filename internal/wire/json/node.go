@@ -4,6 +4,7 @@ import (
 	stdjson "encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -191,10 +192,17 @@ type compiler struct {
 	unsure bool
 }
 
+// embedsDecoder reports a field whose decoder encoding/json does not call, since the name of
+// what is embedded is not exported.
+func embedsDecoder(f gotype.Field) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return f.Embedded && !f.Exported && f.Type.DecodesItself && name != "" && name != "-"
+}
+
 func (c *compiler) fill(n *node, t *gotype.Type, d *gotype.Drops) {
 	*n = node{op: opOf(t), typ: t.Go, size: t.Size, unit: share.UnitOf(t.Go, formats.JSON, d.String()), drops: d}
 	n.place = share.PlaceOf(n.unit, 0)
-	if t.Kind == reflect.Struct && t.DecodesItself && t.Go.Name() == "" {
+	if t.Kind == reflect.Struct && t.DecodesItself && t.Go.Name() == "" || slices.ContainsFunc(t.Fields, embedsDecoder) {
 		c.unsure = true
 	}
 	switch n.op {

@@ -103,6 +103,8 @@ type Cursor struct {
 	records []Record
 	at      int
 	rising  bool
+	// walked is how many records were passed in vain.
+	walked int
 }
 
 // Rising says that units will be looked for by rising numbers, as they were noted,
@@ -111,8 +113,11 @@ func (c *Cursor) Rising() { c.rising = true }
 
 // Find returns the record of a unit, or nil, and a cursor over what is inside it.
 // Looking for units in another order than they were noted is allowed, and takes a
-// search.
+// search; after many in vain, nothing is found any more.
 func (c *Cursor) Find(field int) (*Record, Cursor) {
+	if c.walked > 8*len(c.records)+1024 {
+		return nil, Cursor{}
+	}
 	from, to := c.at, len(c.records)
 	for {
 		for at := from; at < to; {
@@ -127,6 +132,7 @@ func (c *Cursor) Find(field int) (*Record, Cursor) {
 				return nil, Cursor{}
 			}
 			at = next
+			c.walked++
 		}
 		if c.rising {
 			c.at = to

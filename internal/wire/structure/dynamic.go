@@ -100,8 +100,8 @@ func (e *encoder) list(l []any) {
 	e.end(at, bytes, alone)
 }
 
-// equalAny is equal for values in interfaces.
-func equalAny(a, b any) bool {
+// any is equal for values in interfaces.
+func (c *comparison) any(a, b any) bool {
 	switch a := a.(type) {
 	case nil:
 		return b == nil
@@ -119,26 +119,29 @@ func equalAny(a, b any) bool {
 		return ok && a == b
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && equalMaps(a, b, equalAny)
+		return ok && equalMaps(c, a, b, c.any)
 	case []any:
 		b, ok := b.([]any)
-		return ok && (a == nil) == (b == nil) && slices.EqualFunc(a, b, equalAny)
+		return ok && (a == nil) == (b == nil) && c.enter() && slices.EqualFunc(a, b, c.any) && c.leave()
 	}
 	return false
 }
 
 // equalMaps compares maps, and distinguishes nil from empty.
-func equalMaps[V any](a, b map[string]V, equal func(a, b V) bool) bool {
+func equalMaps[V any](c *comparison, a, b map[string]V, equal func(a, b V) bool) bool {
 	if len(a) != len(b) || (a == nil) != (b == nil) {
 		return false
 	}
 	if sameMap(a, b) {
 		return true
 	}
+	if !c.enter() {
+		return false
+	}
 	for k, v := range a {
 		if w, ok := b[k]; !ok || !equal(v, w) {
 			return false
 		}
 	}
-	return true
+	return c.leave()
 }

@@ -42,9 +42,9 @@ type encoder struct {
 	alone, bytes int
 	// inMap, if not 0: a map's value is being encoded, which has no address.
 	// Nothing inside it is a unit.
-	inMap int
-	depth int
-	// deep: something was left out, so the encoding must not be used.
+	inMap        int
+	depth, units int
+	// deep: something was left out, or there is too much, so the encoding must not be used.
 	deep bool
 
 	entries []entry
@@ -57,13 +57,17 @@ type entry struct {
 	start, end int
 }
 
-// maxDepth is how deep values are followed. A value that nests deeper is not shared.
-const maxDepth = 500
+// maxDepth is how deep values are followed, and mostUnits how many units are encoded at once.
+// A value that nests deeper, or has more, is not shared.
+const (
+	maxDepth  = 500
+	mostUnits = 1 << 18
+)
 
 func (e *encoder) reset() {
 	clear(e.keys)
 	e.buf, e.segs, e.keys = e.buf[:0], e.segs[:0], e.keys[:0]
-	e.alone, e.bytes, e.inMap, e.depth, e.deep = 0, 0, 0, 0, false
+	e.alone, e.bytes, e.inMap, e.depth, e.units, e.deep = 0, 0, 0, 0, 0, false
 }
 
 // length appends a length, plus one: 0 is nil.
@@ -82,6 +86,8 @@ func (e *encoder) begin(size int) (at, bytes, alone int) {
 	bytes, alone = e.bytes, e.alone
 	e.bytes += size
 	e.depth++
+	e.units++
+	e.deep = e.deep || e.units > mostUnits
 	if e.inMap == 0 {
 		e.segs = append(e.segs, segment{start: len(e.buf), keys: len(e.keys)})
 	}

@@ -12,16 +12,26 @@ import (
 
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
+// comparison bounds how far values are followed: one that leads back to itself has no end,
+// and one whose parts are reached in many ways takes as long as there are ways.
+type comparison struct{ depth, left int }
+
+// enter follows a pointer, slice or map, if the bounds allow that.
+func (c *comparison) enter() bool {
+	c.depth++
+	c.left--
+	return c.depth <= maxDepth && c.left >= 0
+}
+
+// leave ends enter, if all was equal.
+func (c *comparison) leave() bool {
+	c.depth--
+	return true
+}
+
 // equal reports whether two values are equal by reflect.DeepEqual and the second
 // may replace the first. It may return false for equal values.
-func (n *node) equal(a, b unsafe.Pointer) bool { return n.equalAbove(maxDepth, a, b) }
-
-// equalAbove is equal, but follows values only to depth: one that leads back to
-// itself has no end.
-func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
-	if depth < 0 {
-		return false
-	}
+func (n *node) equal(c *comparison, a, b unsafe.Pointer) bool {
 	switch n.op {
 	case opPlain:
 		return memory.Equal(a, b, n.size)
@@ -34,7 +44,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	case opStruct:
 		for i := range n.fields {
 			f := &n.fields[i]
-			if !f.node.equalAbove(depth, unsafe.Add(a, f.at), unsafe.Add(b, f.at)) {
+			if !f.node.equal(c, unsafe.Add(a, f.at), unsafe.Add(b, f.at)) {
 				return false
 			}
 		}
@@ -43,18 +53,18 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 		return *(*time.Time)(a) == *(*time.Time)(b)
 	case opPointer:
 		p, q := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
-		return p == q || p != nil && q != nil && n.elem.equalAbove(depth-1, p, q)
+		return p == q || p != nil && q != nil && c.enter() && n.elem.equal(c, p, q) && c.leave()
 	case opSlice, opBytes:
-		return n.equalSlices(depth-1, (*memory.Slice)(a), (*memory.Slice)(b))
+		return n.equalSlices(c, (*memory.Slice)(a), (*memory.Slice)(b))
 	case opMapStrings:
-		return equalMaps(mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
+		return equalMaps(c, mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
 	case opMapQuantities:
 		// Compares number and cached text, and the big number's address.
-		return equalMaps(mapAt[resource.Quantity](a), mapAt[resource.Quantity](b), func(v, w resource.Quantity) bool { return v == w })
+		return equalMaps(c, mapAt[resource.Quantity](a), mapAt[resource.Quantity](b), func(v, w resource.Quantity) bool { return v == w })
 	case opMapAny:
-		return equalMaps(mapAt[any](a), mapAt[any](b), equalAny)
+		return equalMaps(c, mapAt[any](a), mapAt[any](b), c.any)
 	case opAny:
-		return equalAny(*(*any)(a), *(*any)(b))
+		return c.any(*(*any)(a), *(*any)(b))
 	case opOpaque:
 		return memory.Zero(a, n.size) && memory.Zero(b, n.size)
 	case opMap:
@@ -65,7 +75,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	return false
 }
 
-func (n *node) equalSlices(depth int, a, b *memory.Slice) bool {
+func (n *node) equalSlices(c *comparison, a, b *memory.Slice) bool {
 	if a.Len != b.Len || (a.Data == nil) != (b.Data == nil) {
 		return false
 	}
@@ -75,13 +85,16 @@ func (n *node) equalSlices(depth int, a, b *memory.Slice) bool {
 	if n.op == opBytes {
 		return memory.Equal(a.Data, b.Data, uintptr(a.Len)*n.elem.size)
 	}
+	if !c.enter() {
+		return false
+	}
 	for i := range a.Len {
 		at := uintptr(i) * n.elem.size
-		if !n.elem.equalAbove(depth, unsafe.Add(a.Data, at), unsafe.Add(b.Data, at)) {
+		if !n.elem.equal(c, unsafe.Add(a.Data, at), unsafe.Add(b.Data, at)) {
 			return false
 		}
 	}
-	return true
+	return c.leave()
 }
 
 func sameMap[V any](a, b map[string]V) bool {

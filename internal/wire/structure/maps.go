@@ -91,7 +91,7 @@ func (x *Sharer) any(p, last *any, at uintptr) {
 		if v == "" {
 			return
 		}
-		if last != nil && equalAny(*p, *last) {
+		if last != nil && *last == *p {
 			x.found = append(x.found, replacement{at: at, op: opAny, any: *last})
 		} else if k := x.session.Table.Known(v); k != nil && unsafe.Pointer(k) != data(p) {
 			x.found = append(x.found, replacement{at: at, op: opAny, any: memory.WithData(*p, unsafe.Pointer(k))})
@@ -122,7 +122,7 @@ func (x *Sharer) any(p, last *any, at uintptr) {
 	default:
 		return
 	}
-	if was != nil && n.equal(from, was) {
+	if was != nil && x.equal(n, from, was) {
 		if data(p) != data(last) {
 			x.found = append(x.found, replacement{at: at, op: opAny, any: *last})
 		}

@@ -19,7 +19,8 @@ type Sharer struct {
 	// next is the segment of the next unit.
 	next int
 	// found are the replacements in the containers under way.
-	found []replacement
+	found    []replacement
+	compared comparison
 	// slots hold the values of maps of interfaces while they are processed.
 	slots []any
 }
@@ -52,7 +53,8 @@ func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
 		return obj
 	}
 	x.session.Begin()
-	if last != nil && x.root.equal(obj, last) {
+	x.compared.left = mostCompared
+	if last != nil && x.equal(x.root, obj, last) {
 		return last
 	}
 	for i := range x.root.refs {
@@ -77,6 +79,15 @@ func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
 	}
 	x.forget()
 	return obj
+}
+
+// mostCompared is how many pointers, slices and maps of an object are followed to be compared
+// with the last version's. What comes after them is not shared with it.
+const mostCompared = 1 << 22
+
+func (x *Sharer) equal(n *node, a, b unsafe.Pointer) bool {
+	x.compared.depth = 0
+	return n.equal(&x.compared, a, b)
 }
 
 // forget drops the references to the object.
@@ -141,7 +152,7 @@ func (x *Sharer) differing(n *node, p, last unsafe.Pointer, at uintptr) {
 
 // kept takes the previous version's value if that is equal, and reports whether it did.
 func (x *Sharer) kept(n *node, p, last unsafe.Pointer, at uintptr) bool {
-	if last == nil || !n.equal(p, last) {
+	if last == nil || !x.equal(n, p, last) {
 		return false
 	}
 	if n.op == opAny {
