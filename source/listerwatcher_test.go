@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -137,6 +138,27 @@ func TestACallThatPanicsOrEndsItsGoroutineFails(t *testing.T) {
 				t.Errorf("%s, %s: %v", verb, name, err)
 			}
 		}
+	}
+}
+
+func TestAnObjectThatCannotBeCopiedIsAnError(t *testing.T) {
+	obj := unstructured.Unstructured{Object: map[string]any{"kind": "A", "apiVersion": "example.com/v1", "spec": map[string]any{"replicas": 3}}} // no int64
+	obj.SetName("a")
+	obj.SetResourceVersion("1")
+	src := must(FromListerWatcher[*unstructured.Unstructured](closures{
+		list: func(metav1.ListOptions) (apiruntime.Object, error) {
+			l := &unstructured.UnstructuredList{Object: map[string]any{"kind": "AList", "apiVersion": "example.com/v1"}, Items: []unstructured.Unstructured{obj}}
+			l.SetResourceVersion("1")
+			return l, nil
+		},
+	}, Options{Drop: []string{DropManagedFields}}))
+	var p *PanicError
+	got, err := list(t, src, ListRequest[*unstructured.Unstructured]{})
+	if err != nil || len(got.items) != 1 || !errors.As(got.items[0].Err, &p) {
+		t.Errorf("%+v, %v", got.items, err)
+	}
+	if _, err := ReadAnswer(src, Answer{Object: &obj}); !errors.As(err, &p) {
+		t.Errorf("an answer: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mutation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -69,6 +72,31 @@ func TestEveryKindOfWriteIsFoundWhereItWasMade(t *testing.T) {
 		c.write(p)
 		w.expect("a " + c.path)
 	}
+}
+
+// common is embedded, as in a hierarchy of API types.
+type common struct{ Args map[string]string }
+
+type withCommon struct {
+	metav1.ObjectMeta
+	Spec struct{ common }
+}
+
+func (o *withCommon) DeepCopyObject() runtime.Object {
+	c := *o
+	c.Spec.Args = maps.Clone(o.Spec.Args)
+	return &c
+}
+
+func (o *withCommon) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+func TestAWriteToWhatIsEmbeddedIsFoundWhateverItsName(t *testing.T) {
+	w := newWorld(t, func(o *withCommon) (store.Key, error) { return key(o.Name), nil }, Options[*withCommon]{All: true})
+	o := &withCommon{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	o.Spec.Args = map[string]string{"a": "b"}
+	w.put(o)
+	o.Spec.Args["a"] = "c"
+	w.expect(`a Spec.Args[a]: "b" -> "c"`)
 }
 
 func TestReadingIsNoWrite(t *testing.T) {

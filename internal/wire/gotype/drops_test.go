@@ -94,6 +94,33 @@ func TestClearingGoesThroughSlicesPointersMapsAndEmbeddedStructs(t *testing.T) {
 	}
 }
 
+// The fields of an embedded struct are exported, even if its name is not.
+func TestWhatIsEmbeddedUnderANameIsClearedAndFilledAsAWhole(t *testing.T) {
+	type object struct {
+		Spec struct {
+			labels `json:"labels"`
+			Kept   string `json:"kept"`
+		} `json:"spec"`
+	}
+	var got object
+	got.Spec.labels, got.Spec.Kept = labels{"n", "v"}, "k"
+	for _, path := range []string{"spec.labels", "spec"} {
+		d, err := NewDrops([]string{path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Fill(reflect.ValueOf(&got)); got.Spec.Name != LeftOut || got.Spec.Value != LeftOut {
+			t.Errorf("%s: %+v", path, got)
+		}
+		if d.Clear(reflect.ValueOf(&got)); got.Spec.labels != (labels{}) || (got.Spec.Kept == "") != (path == "spec") {
+			t.Errorf("%s: %+v", path, got)
+		}
+		if read := d.Reads(reflect.TypeFor[object](), func(obj any) any { return obj.(*object).Spec.Value }); read == "" {
+			t.Errorf("%s: an index by what is left out is not found", path)
+		}
+	}
+}
+
 // A decoder that goes field by field drops what Clear would.
 func TestAFieldOfAStructIsFoundByItsName(t *testing.T) {
 	d, err := NewDrops([]string{"name", "map.value", "kept"})

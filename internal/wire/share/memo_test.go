@@ -192,6 +192,27 @@ func TestAMissingUnitDoesNotMoveTheCursor(t *testing.T) {
 	}
 }
 
+// Members that come in another order each time are decoded again before a search for each
+// takes longer than that.
+func TestASearchInAnyOrderIsBounded(t *testing.T) {
+	const n = 20_000
+	s := NewSession(nil)
+	for field := range n {
+		s.Note(s.Reserve(), field, 0, Hash{})
+	}
+	memo := s.memo()
+	forward, backward := memo.cursor(), memo.cursor()
+	for field := range n {
+		if r, _ := forward.Find(field); r == nil {
+			t.Fatalf("%d is not found in order", field)
+		}
+		backward.Find(n - 1 - field)
+	}
+	if backward.walked > 11*n {
+		t.Errorf("%d records passed to find %d", backward.walked, n)
+	}
+}
+
 func TestANilMemoRemembersNothing(t *testing.T) {
 	var m *Memo
 	c := m.cursor()

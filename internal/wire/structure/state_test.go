@@ -96,6 +96,35 @@ func TestAStateIsNeitherSharedNorMovedEvenIfItIsZero(t *testing.T) {
 	}
 }
 
+// stage has the stages that it needs; several need the same.
+type stage struct {
+	Name  string
+	Needs []*stage
+	Any   map[string]any
+}
+
+func TestPartsThatAreReachedInManyWaysAreFollowedABoundedNumberOfTimes(t *testing.T) {
+	made := func() *stage {
+		loop := map[string]any{"name": "a text of some length"}
+		loop["self"] = loop
+		top := &stage{Name: "a stage of some length", Any: loop}
+		for range 40 {
+			top = &stage{Name: "a stage of some length", Needs: []*stage{top, top, top}}
+		}
+		return top
+	}
+	s := newSharing[stage](t, share.NewTable(0))
+	var last *stage
+	for i := range 3 {
+		obj := made()
+		got := s.share(obj, last)
+		if got.Name != obj.Name || len(got.Needs) != 3 || got.Needs[0].Needs[2].Needs[1].Name != obj.Name {
+			t.Fatalf("object %d: %+v", i, got)
+		}
+		last = got
+	}
+}
+
 // The race detector sees if a state is compared or copied.
 func TestReadersMayWriteToAStateWhileOtherObjectsAreShared(t *testing.T) {
 	s := newSharing[around](t, share.NewTable(0))
