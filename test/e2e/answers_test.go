@@ -140,6 +140,9 @@ func script(t *testing.T, config *rest.Config) []string {
 	a.do("PUT", leases+"/b", lease("b", "2", a.versions["b"]))
 	a.do("PUT", leases+"/c", strings.ReplaceAll(lease("c", "2", a.versions["c"]), `"n":"c"`, `"n":"other"`))
 	a.gone("DELETE", leases+"/d")
+	// A consistent list waits until the real server's watch cache has seen the deletion, which
+	// a watch from any version need not.
+	a.do("GET", leases, "")
 	queries := []string{
 		"resourceVersion=" + from, "resourceVersion=" + from + "&labelSelector=n%3Dc", "resourceVersion=" + from + "&fieldSelector=metadata.name%3Dd",
 		"", "resourceVersion=0", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
