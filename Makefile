@@ -198,7 +198,7 @@ matrix:
 # Known vulnerabilities that are called, by govulncheck, which asks vuln.go.dev.
 .PHONY: vulnerabilities
 vulnerabilities: $(BIN)/govulncheck
-	@for m in . workqueue cache kinglettest cmd/kinglet; do echo "govulncheck $$m"; $(BIN)/govulncheck -C $$m ./... || exit 1; done
+	@for m in . workqueue cache ctrlruntime prometheus kinglettest cmd/kinglet; do echo "govulncheck $$m"; $(BIN)/govulncheck -C $$m ./... || exit 1; done
 
 # What the modules export, beside their last tags. See hack/apidiff.
 .PHONY: apidiff

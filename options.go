@@ -25,7 +25,7 @@ type Options[T any] struct {
 	// KeyFunc reads an object's key: namespace and name if nil. It must agree with the
 	// keys of the source.
 	KeyFunc store.KeyFunc[T]
-	// RememberKeys makes the store keep each key beside its object, for 48 bytes an
+	// RememberKeys makes the store keep each key beside its object, for 36 bytes an
 	// object, instead of reading it from the object again: for a slow KeyFunc, or for
 	// objects that may be renamed against the rules.
 	RememberKeys bool

@@ -54,7 +54,7 @@ func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) 
 	return n, nil
 }
 
-// lister returns one page and the token of the next.
+// lister returns a function that reads one page, and returns it with the token of the next.
 func (s *setup) lister(at replay.Endpoint) (func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error), error) {
 	cfg := s.config(at)
 	if s.untyped {

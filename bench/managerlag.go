@@ -107,7 +107,7 @@ func measureLag(ctx context.Context, w *managed) error {
 	return nil
 }
 
-// consistent is controller-runtime's client, of which reads wait for own writes.
+// consistent is controller-runtime's client, whose reads wait for own writes.
 func consistent(cfg *rest.Config, opts client.Options) (client.Client, error) {
 	opts.Cache.EnableReadYourWritesConsistency = new(true)
 	return client.New(cfg, opts)

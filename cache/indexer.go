@@ -94,7 +94,7 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 
 // GetByKey returns the object under a key. The error is always nil.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) {
-	item, exists = i.get(key)
+	item, exists = i.store.GetString(key)
 	return item, exists, nil
 }
 
@@ -182,7 +182,7 @@ func (s *threadSafeStore) DeleteWithObject(key string, obj any) {
 }
 
 // Get returns the object under a key.
-func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get(key) }
+func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.store.GetString(key) }
 
 // Replace stores items and nothing else. Readers see all of it or nothing.
 func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) {

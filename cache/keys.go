@@ -1,15 +1,12 @@
 package cache
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -215,31 +212,4 @@ func storeIndexers(indexers Indexers) map[string]store.IndexFunc[any] {
 		}
 	}
 	return fns
-}
-
-// reportError handles errors that no caller receives.
-func reportError(err error) {
-	utilruntime.HandleErrorWithContext(context.Background(), err, "A store keeps an object for which a function failed")
-}
-
-// compareVersions orders two resource versions, as numbers of any length; an
-// empty one is zero. ok is false if one of them is not a number.
-func compareVersions(a, b string) (order int, ok bool) {
-	if !isNumber(a) || !isNumber(b) {
-		return 0, false
-	}
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if len(a) != len(b) {
-		return cmp.Compare(len(a), len(b)), true
-	}
-	return strings.Compare(a, b), true
-}
-
-func isNumber(version string) bool {
-	for i := range len(version) {
-		if version[i] < '0' || version[i] > '9' {
-			return false
-		}
-	}
-	return true
 }

@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,4 +245,26 @@ func (c *mutationCache) key(obj any) (string, bool) {
 		utilruntime.HandleErrorWithLogger(c.logger, err, "The mutation cache was told of an object without a key")
 	}
 	return key, err == nil
+}
+
+// compareVersions orders two resource versions, as numbers of any length; an
+// empty one is zero, and zeros may lead. ok is false if one of them is not a number.
+func compareVersions(a, b string) (order int, ok bool) {
+	if !isNumber(a) || !isNumber(b) {
+		return 0, false
+	}
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return cmp.Compare(len(a), len(b)), true
+	}
+	return strings.Compare(a, b), true
+}
+
+func isNumber(version string) bool {
+	for i := range len(version) {
+		if version[i] < '0' || version[i] > '9' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
@@ -47,6 +49,11 @@ func newTable(indexers Indexers, version GaugeMetric) *table {
 		panic("BUG: cache: " + err.Error())
 	}
 	return tableOver(s, indexers, version, reportError)
+}
+
+// reportError handles errors that no caller receives.
+func reportError(err error) {
+	utilruntime.HandleErrorWithContext(context.Background(), err, "A store keeps an object for which a function failed")
 }
 
 // tableOver returns a table of a store that has the indexes.
@@ -157,8 +164,6 @@ func (t *table) saw(version string) {
 		t.version.Set(float64(n))
 	}
 }
-
-func (t *table) get(key string) (any, bool) { return t.store.GetString(key) }
 
 // List returns all objects, ordered by key.
 func (t *table) List() []any {

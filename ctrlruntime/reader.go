@@ -65,10 +65,12 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	if k.kindInformer.partial(obj) {
-		return k.getWhole(ctx, kinglet.Key{Namespace: key.Namespace, Name: key.Name}, out, get.UnsafeDisableDeepCopy)
+	if k.kindInformer.convert != nil {
+		if k.kindInformer.partial(obj) {
+			return k.getWhole(ctx, kinglet.Key{Namespace: key.Namespace, Name: key.Name}, out, get.UnsafeDisableDeepCopy)
+		}
+		obj, _ = k.kindInformer.convert(obj)
 	}
-	obj, _ = k.kindInformer.converted(obj)
 	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
 	return f.object(out, obj, key.Namespace)
 }

@@ -126,7 +126,7 @@ func informerMetrics(l *list) *metrics[status.Informer] {
 		"Versions of objects that could not be stored, by the stage that refused them. decode: the type does not fit the server's. transform, key, index: the program's own functions failed.",
 		func(s series, i *status.Informer) { each(s, i.FailuresByStage[:], status.Stage.String) }, "stage")
 	m.add(base, gauge, "read_path_info",
-		"Always 1; its labels say how objects are read, and if not by kinglet's own decoder, why: that costs more CPU and memory. A reason other than not_asked or sharing_disabled was not chosen by the program.",
+		"Always 1; its labels say how objects are read, and if not by kinglet's own decoder, why: that costs more CPU and memory. A reason other than not_asked, sharing_disabled or inherited_unmarshal was not chosen by the program.",
 		func(s series, i *status.Informer) {
 			if p := i.ReadPath; int(p.Path) < len(paths) {
 				s.gauge(1, paths[p.Path], reason(p.Why))
@@ -212,6 +212,8 @@ func reason(why error) string {
 		return "not_asked"
 	case errors.Is(why, source.ErrSharingDisabled):
 		return "sharing_disabled"
+	case errors.Is(why, source.ErrInheritedUnmarshal):
+		return "inherited_unmarshal"
 	case errors.As(why, &intercept):
 		return "intercept"
 	}

@@ -70,8 +70,8 @@ type Options struct {
 	DisableWatchList bool
 
 	// BackoffMin and BackoffMax bound the lower end d of a wait; each failure in a row
-	// doubles d. The wait is drawn from [d, 2d). A Retry-After of up to 5 minutes
-	// raises d.
+	// doubles d. The wait is drawn from [d, 2d). A longer Retry-After, of which 5 minutes
+	// count at most, takes the place of the lower end; what is added to it stays below d.
 	BackoffMin, BackoffMax time.Duration
 	// Delay, if set, returns the length of each wait after a failure. Only a server's
 	// Retry-After still bounds it. The wait between relists that heal still depends on

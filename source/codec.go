@@ -20,8 +20,8 @@ import (
 // codec decodes the bytes of single objects into items.
 type codec[T any] struct {
 	kind *kind[T]
-	// wire is nil if apimachinery's own decoders are used: sharing is off, or T has
-	// its own decoder. slow is the reason.
+	// wire is nil if apimachinery's own decoders are used: sharing is off and nothing is
+	// dropped, or T has its own decoder. slow is the reason, or why wire reads JSON alone.
 	wire *wire.Decoder[T]
 	slow error
 	// sharing is nil if objects are to share nothing.

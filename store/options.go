@@ -15,8 +15,8 @@ type Options[T any] struct {
 	// RememberKeys must be set.
 	KeyFunc KeyFunc[T]
 
-	// RememberKeys keeps each key beside its object, 48 bytes an object, and
-	// does not read it from the object again. Then KeyFunc is called once a
+	// RememberKeys keeps each key beside its object, 36 bytes an object in full
+	// blocks, and does not read it from the object again. Then KeyFunc is called once a
 	// write and may be slow. An object that is renamed after it was stored,
 	// against the rules, stays under its old key.
 	RememberKeys bool

@@ -30,10 +30,14 @@ var Matrix = []Row{
 	row("workqueue", "", "v0.36.6", ""),
 	row("workqueue", "", "v0.37.2", ""),
 	row("prometheus", "", "v0.34.13", "go1.25.9"),
+	row("prometheus", "", "v0.35.10", "go1.25.9"),
+	row("prometheus", "", "v0.36.6", ""),
 	row("prometheus", "", "v0.37.2", ""),
 	row("cache", "0.36", "v0.36.6", ""),
+	row("cache", "0.36", "v0.37.2", ""),
 	row("cache", "", "v0.37.2", ""),
 	row("ctrlruntime", "", "v0.36.6", ""),
+	row("ctrlruntime", "", "v0.37.2", ""),
 }
 
 func row(dir, line, with, toolchain string) Row {

@@ -98,7 +98,7 @@ func (d *Decoder[T]) compile(typ reflect.Type, drops *gotype.Drops, key planKey)
 
 // plans are those compiled so far, as encoding/json keeps its own: a plan of a Pod
 // takes a millisecond and some hundred kilobytes, and depends only on the type and
-// the dropped gotype. There are as many as a program has types.
+// the dropped fields. There are as many as a program has types.
 var plans sync.Map // of planKey
 
 type planKey struct {

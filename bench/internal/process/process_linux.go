@@ -19,7 +19,7 @@ func usage() (cpu time.Duration, switches int64, err error) {
 func ThreadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		panic(err)
+		panic("BUG: process: " + err.Error())
 	}
 	return time.Duration(t.Nano())
 }

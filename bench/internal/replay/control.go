@@ -45,7 +45,7 @@ type Burst struct {
 }
 
 // Control tells a server what is to happen. Its methods wait for the server's
-// answer, not for watches to have been sent anything.
+// answer, and not until watches have been sent anything.
 type Control struct {
 	// Endpoint is the server's.
 	Endpoint Endpoint
@@ -56,7 +56,7 @@ func (c *Control) Prepare(ctx context.Context, e Encoding, last int) (p Prepared
 	return p, c.post(ctx, fmt.Sprintf("prepare?encoding=%s&last=%d", e, last), &p)
 }
 
-// Reset goes back to the beginning.
+// Reset goes back to the beginning and ends all watches.
 func (c *Control) Reset(ctx context.Context) error { return c.post(ctx, "reset", nil) }
 
 // Burst lets n events happen and sends them to the watches as fast as they

@@ -20,9 +20,9 @@
 // Under /metadata everybody gets PartialObjectMetadata in protobuf, as clients
 // that ask for it do under /protobuf.
 //
-// Answers that a real server would not give: it allows any client, and knows
-// no other resource, selector or timeout. Pods are listed and watched in all
-// namespaces or in one.
+// Unlike a real server it lets any client in, and has no other resources, no
+// selectors and no timeouts. Pods are listed and watched in all namespaces or in
+// one.
 //
 // Control is how a benchmark says what is to happen: see Control. Everything
 // is safe for concurrent use.

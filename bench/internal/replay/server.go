@@ -13,7 +13,7 @@ import (
 
 // Endpoint is where a server is and by what it is known.
 type Endpoint struct {
-	// Plain is HTTP/1.1, Secure TLS with HTTP/2. Control listens at Plain.
+	// Plain is HTTP/1.1, Secure TLS with HTTP/2. Control talks to Plain.
 	Plain, Secure string
 	// CA is the certificate of Secure, in PEM.
 	CA []byte

@@ -159,22 +159,6 @@ func (f *Failure) code() Code {
 	return CodeOther
 }
 
-// Transition is a change of phase.
-type Transition struct {
-	At       Nanos
-	From, To Phase
-	// Failure is why, if something failed; Class is NoFailure otherwise.
-	Failure Failure
-}
-
-// Transitions returns the changes of phase since the last call, in order. The
-// slice is valid until the next Step.
-func (m *Machine) Transitions() []Transition {
-	t := m.transitions
-	m.transitions = m.transitions[:0]
-	return t
-}
-
 // eventCame counts an event that is neither a bookmark nor an error.
 func (m *Machine) eventCame() {
 	m.Counts.Events++

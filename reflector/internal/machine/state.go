@@ -311,6 +311,22 @@ func (m *Machine) enter(p Phase) {
 	}
 }
 
+// Transition is a change of phase.
+type Transition struct {
+	At       Nanos
+	From, To Phase
+	// Failure is why, if something failed; Class is NoFailure otherwise.
+	Failure Failure
+}
+
+// Transitions returns the changes of phase since the last call, in order. The
+// slice is valid until the next Step.
+func (m *Machine) Transitions() []Transition {
+	t := m.transitions
+	m.transitions = m.transitions[:0]
+	return t
+}
+
 // request records what is under way from now on.
 func (m *Machine) request(r Request) {
 	m.Request, m.RequestAt, m.Advanced = r, m.now, false

@@ -18,9 +18,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// trial decodes versions of an object of one type, one after the other, each by one of
-// two decoders (the second leaves out fields) or shared by structure, and compares each with
-// the official decoder's. The version before is any that somebody may hold.
+// trial decodes versions of an object of one type, one after the other, by one of two
+// decoders (the second leaves out fields), or has one shared by structure, and compares each
+// with the official decoder's. The version before is any that somebody may hold.
 type trial struct {
 	filler.Filler
 	typ      reflect.Type
@@ -95,7 +95,7 @@ func (r *trial) run() error {
 		if meta := typeMeta(want); meta.IsValid() {
 			meta.Set(reflect.ValueOf(h.kind))
 		}
-		statesOf(want, true)
+		statesOf(want)
 		if !gotype.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
 			return fmt.Errorf("became\n%s\nwas\n%s", spell(h.object), spell(want))
 		}
@@ -298,12 +298,12 @@ func (r *trial) share(h version) error {
 func (r *trial) keep(h version, want any, same bool) error {
 	r.decodings++
 	if same {
-		statesOf(want, true)
+		statesOf(want)
 	}
 	if !gotype.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
 		return fmt.Errorf("decoded\n%s\nnot\n%s", spell(h.object), spell(want))
 	}
-	for _, p := range statesOf(h.object, true) {
+	for _, p := range statesOf(h.object) {
 		if r.states[p] && !same {
 			return errors.New("hidden state is another object's as well")
 		}
@@ -317,15 +317,15 @@ func (r *trial) keep(h version, want any, same bool) error {
 }
 
 // statesOf returns where an object has hidden state: messages that keep their size, and
-// quantities without their text. read: it reads them as well, which writes their text.
-func statesOf(obj any, read bool) (all []uintptr) {
+// quantities without their text. It reads the quantities, which writes their text.
+func statesOf(obj any) (all []uintptr) {
 	filler.Reach(reflect.ValueOf(obj), func(v reflect.Value) {
 		_, message := v.Addr().Type().MethodByName("ProtoReflect")
 		q, quantity := v.Addr().Interface().(*resource.Quantity)
 		if message || quantity && v.FieldByName("s").Len() == 0 {
 			all = append(all, v.Addr().Pointer())
 		}
-		if quantity && read {
+		if quantity {
 			_ = q.String()
 		}
 	})
