@@ -112,7 +112,7 @@ func (lw *ListWatch) List(options metav1.ListOptions) (runtime.Object, error) {
 func (lw *ListWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	switch {
 	case lw.ListWithContextFunc != nil:
-		return lw.ListWithContextFunc(ctx, options)
+		return lw.ListWithContextFunc(lw.from(ctx), options)
 	case lw.ListFunc != nil:
 		return lw.ListFunc(options)
 	}
@@ -135,7 +135,7 @@ func (lw *ListWatch) Watch(options metav1.ListOptions) (watch.Interface, error) 
 func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	switch {
 	case lw.WatchFuncWithContext != nil:
-		return lw.WatchFuncWithContext(ctx, options)
+		return lw.WatchFuncWithContext(lw.from(ctx), options)
 	case lw.WatchFunc != nil:
 		return lw.WatchFunc(options)
 	}
@@ -213,15 +213,28 @@ func (c *collection) groupVersionResource() schema.GroupVersionResource {
 	return client.APIVersion().WithResource(c.resource)
 }
 
-// request returns a request for list or watch, which calls it. Only what a ListWatch asks
-// itself may be read from the wire: a function that was put in place of list or watch,
-// and calls it, may look at the objects.
-func (c *collection) request(options *metav1.ListOptions) *rest.Request {
+// forSource is the key of the ListWatch that a source asks, in the context of its calls.
+type forSource struct{}
+
+// from returns ctx without the ListWatch that a source asks if that is not lw: then another
+// ListerWatcher called lw.
+func (lw *ListWatch) from(ctx context.Context) context.Context {
+	if asked, _ := ctx.Value(forSource{}).(*ListWatch); asked == nil || asked == lw {
+		return ctx
+	}
+	return context.WithValue(ctx, forSource{}, (*ListWatch)(nil))
+}
+
+// request returns a request for list or watch, which calls it. Only what a source asks of
+// the ListWatch itself may be read from the wire: a function that was put in place of list
+// or watch, and calls it, may look at the objects, and so may a ListerWatcher that asks this
+// one.
+func (c *collection) request(ctx context.Context, options *metav1.ListOptions) *rest.Request {
 	if c.modify != nil {
 		c.modify(options)
 	}
 	client := c.client
-	if strings.HasPrefix(callerOf(2), listWatchMethods) {
+	if asked, _ := ctx.Value(forSource{}).(*ListWatch); asked != nil && strings.HasPrefix(callerOf(2), listWatchMethods) {
 		client = c.wire
 	}
 	return client.Get().
@@ -244,7 +257,7 @@ func callerOf(skip int) string {
 }
 
 func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	req := c.request(&options)
+	req := c.request(ctx, &options)
 	if c.metadata.Empty() {
 		list, err := req.Do(ctx).Get()
 		if u, ok := list.(*unstructured.Unstructured); ok && u.IsList() {
@@ -276,7 +289,7 @@ func nameKinds(list *unstructured.Unstructured) error {
 
 func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
-	req := c.request(&options)
+	req := c.request(ctx, &options)
 	if c.metadata.Empty() {
 		return req.Watch(ctx)
 	}

@@ -63,7 +63,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 			return made.namespace
 		}
 	}
-	s := &itemSource{unchunked: ours.DisableChunking, why: fastPathDisabled()}
+	s := &itemSource{asked: ours, unchunked: ours.DisableChunking, why: fastPathDisabled()}
 	switch {
 	case s.why != nil:
 		opts.DisableSharing, opts.Sharing = true, nil
@@ -94,6 +94,7 @@ func listWatchIn(lw ListerWatcher) *ListWatch {
 // counts them in metrics. Its List and Watch are not safe for concurrent use.
 type itemSource struct {
 	source.Source[any]
+	asked *ListWatch // see listWatchIn
 	// why, if not nil, is the reason why a client decodes.
 	why error
 	// unchunked lists in one piece, whatever limit is requested. A sample keeps
@@ -146,6 +147,7 @@ func fixed(page source.Page[any], fix func(*source.Item[any])) source.Page[any] 
 // List implements source.Source. A list enters the store after its last page is
 // returned: before the reflector's next request, or with its OnOpen.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	ctx = context.WithValue(ctx, forSource{}, s.asked)
 	if req.Exact {
 		return s.Source.List(ctx, req, func(page source.Page[any]) error { return yield(fixed(page, keyedHere)) })
 	}
@@ -174,6 +176,7 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 // Watch implements source.Source. Initial events count as a list, without the
 // bookmark that ends them.
 func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	ctx = context.WithValue(ctx, forSource{}, s.asked)
 	req.OnPath = s.onPath(req.OnPath)
 	if publish := req.OnOpen; publish != nil {
 		req.OnOpen = func() {
