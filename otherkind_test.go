@@ -119,18 +119,22 @@ func as[E error](err error) bool {
 }
 
 // TestADeleteIsOfTheObjectWithItsUID shows that the object under the key stays if it is
-// known to be another one, created after the deleted one.
+// known to be another one, created after the deleted one, and goes if the delete is newer
+// than it.
 func TestADeleteIsOfTheObjectWithItsUID(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		before        []source.EventType // of what is held, in the same batch
 		held, deleted types.UID
+		version       string // of the delete; that of what is held is "2"
 		gone          bool
 	}{
-		{"the same", nil, "1", "1", true},
-		{"another", nil, "2", "1", false},
-		{"no UID in the delete", nil, "1", "", true},
-		{"another, and the key was taken in the same batch", []source.EventType{source.Deleted, source.Added}, "2", "1", false},
+		{"the same", nil, "1", "1", "9", true},
+		{"another", nil, "2", "1", "1", false},
+		{"another, and newer", nil, "2", "1", "9", true},
+		{"another, and versions are no numbers", nil, "2", "1", "x", false},
+		{"no UID in the delete", nil, "1", "", "9", true},
+		{"another, and the key was taken in the same batch", []source.EventType{source.Deleted, source.Added}, "2", "1", "9", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,15 +145,15 @@ func TestADeleteIsOfTheObjectWithItsUID(t *testing.T) {
 				r.run()
 				defer r.end()
 				var events []source.Event[pod]
-				send := func(typ source.EventType, uid types.UID) {
+				send := func(typ source.EventType, uid types.UID, version string) {
 					p := withUID(newPod("a", "n1"), uid)
-					p.ResourceVersion = "9"
-					events = append(events, source.Event[pod]{Type: typ, Item: source.Item[pod]{Key: key("a"), UID: uid, ResourceVersion: "9", Object: p}})
+					p.ResourceVersion = version
+					events = append(events, source.Event[pod]{Type: typ, Item: source.Item[pod]{Key: key("a"), UID: uid, ResourceVersion: version, Object: p}})
 				}
 				for i, typ := range tc.before {
-					send(typ, []types.UID{"1", "2"}[i])
+					send(typ, []types.UID{"1", "2"}[i], "9")
 				}
-				send(source.Deleted, tc.deleted)
+				send(source.Deleted, tc.deleted, tc.version)
 				r.src.Send(events...)
 				synctest.Wait()
 				if _, held := r.informer.Store().Get(key("a")); held == tc.gone {

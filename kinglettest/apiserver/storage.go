@@ -354,7 +354,7 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 			return nil, text(err.Error())
 		}
 	}
-	if rv := m.GetResourceVersion(); rv != "" && rv != was.GetResourceVersion() {
+	if rv := m.GetResourceVersion(); rv != "" && rv != "0" && rv != was.GetResourceVersion() {
 		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
 	}
 	m.SetUID(was.GetUID())

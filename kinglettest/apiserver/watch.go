@@ -44,9 +44,9 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 			return late
 		}
 	}
-	if c.Options.TimeoutSeconds != nil {
+	if t := c.Options.TimeoutSeconds; t != nil && *t > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(*c.Options.TimeoutSeconds)*time.Second)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(*t)*time.Second)
 		defer cancel()
 	}
 	w.Header().Set("Content-Type", c.form.streamType())

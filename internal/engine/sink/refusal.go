@@ -3,9 +3,11 @@ package sink
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -47,11 +49,24 @@ func (s *Sink[T]) failedItem(item *source.Item[T]) {
 // the one that is held under its key. Within one watch the delete of an object comes
 // before its successor. So the delete of another object has one of two causes. If the
 // key is in quarantine, the event deletes a successor of which no version could be
-// stored, and the held object is gone as well. Otherwise it deletes a predecessor: the
-// server repeats itself.
+// stored, and the held object is gone as well. Otherwise it deletes a predecessor, whose
+// versions are older: the server repeats itself. If it is newer, the held object is gone in
+// any case: the server makes UIDs up.
 func (s *Sink[T]) another(ops []store.Op[T], ev *source.Event[T]) bool {
 	held, ok := s.latest(ops, ev.Key)
 	return ok && s.differs(held, ev.UID)
+}
+
+// predecessor reports whether what ev deletes, another object than the held one under its
+// key, may be older than that.
+func (s *Sink[T]) predecessor(ops []store.Op[T], ev *source.Event[T]) bool {
+	held, _ := s.latest(ops, ev.Key)
+	m, err := meta.Accessor(held)
+	if err != nil {
+		return true
+	}
+	order, ok := resourceversion.Compare(ev.ResourceVersion, m.GetResourceVersion())
+	return !ok || order <= 0
 }
 
 // differs reports whether an object is known to have another UID.

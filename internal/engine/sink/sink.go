@@ -157,7 +157,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// An object that no longer decodes is deleted all the same.
 			another := s.another(w.ops, ev)
-			if another && !s.Quarantine.has(ev.Key) {
+			if another && !s.Quarantine.has(ev.Key) && s.predecessor(w.ops, ev) {
 				continue // the held object was created after this delete
 			}
 			last := ev.Err == nil && !another
