@@ -388,7 +388,10 @@ func (b budgeted[T]) fit(it *source.Item[T]) {
 	case size == 0 && whole:
 		size = footprint.One(it.Object)
 	case size == 0:
-		size = max(d.ledger.noted(it.Key), unknownSize)
+		size = unknownSize
+		if held, ok := d.store.Get(it.Key); ok && d.state(held) == d.state(it.Object) {
+			size = max(size, d.ledger.noted(it.Key)) // of another version it says nothing
+		}
 	}
 	if !partial(it.Object) {
 		if d.ledger.arrives(it.Key, size, true, d.holds(it.Key)) {

@@ -225,10 +225,9 @@ func (lw *ListWatch) from(ctx context.Context) context.Context {
 	return context.WithValue(ctx, forSource{}, (*ListWatch)(nil))
 }
 
-// request returns a request for list or watch, which calls it. Only what a source asks of
-// the ListWatch itself may be read from the wire: a function that was put in place of list
-// or watch, and calls it, may look at the objects, and so may a ListerWatcher that asks this
-// one.
+// request returns a request for list or watch, which calls it. The wire may be read only if
+// a source asks the ListWatch itself: a function that replaces list or watch and calls the
+// original may look at the objects, and so may a ListerWatcher that wraps this one.
 func (c *collection) request(ctx context.Context, options *metav1.ListOptions) *rest.Request {
 	if c.modify != nil {
 		c.modify(options)

@@ -12,7 +12,7 @@ import (
 
 // k8s.io/apiserver endpoints/handlers/get.go handleWatch: 0 means the server's own choice,
 // 30 to 60 minutes.
-func TestAWatchWithoutSecondsLastsAsTheServerLikes(t *testing.T) {
+func TestAWatchOfZeroSecondsLastsAsLongAsTheServerChooses(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		zero := int64(0)
 		i := w.watch(metav1.ListOptions{TimeoutSeconds: &zero})

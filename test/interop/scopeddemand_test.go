@@ -31,9 +31,7 @@ import (
 // have, and what fits is whole. The Budget counts that and nothing else.
 func TestInformersOnDemandOfNamespacesThatComeAndGo(t *testing.T) {
 	first := testkit.Seed(t)
-	// One seed in some 300 leaves an object short that fits, such as 10617867077601005939 with
-	// 60 trials. Until that defect is mended, few run with the other tests.
-	for seed := first; seed < first+uint64(testkit.Trials(4)); seed++ {
+	for seed := first; seed < first+uint64(testkit.Trials(60)); seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			m := newDemandModel(t, seed)
 			ctx, cancel := context.WithCancel(t.Context())
