@@ -25,7 +25,8 @@ const (
 	ListConsistency = machine.CauseConsistency
 	// ListNotFound: the resource was gone (404) in between.
 	ListNotFound = machine.CauseNotFound
-	// ListRefused: the server refused the watch at that version again and again.
+	// ListRefused: the server refused the watch at that version, or may not send on a watch
+	// what happened before it.
 	ListRefused = machine.CauseRefused
 	// ListRequested: Relist was called.
 	ListRequested = machine.CauseRequested

@@ -37,6 +37,7 @@ func counted(s Status) string {
 }
 
 func TestEachFailureIsCountedByVerbAndCodeAndEachListByItsCause(t *testing.T) {
+	one := sends(ends, bookmark("6")) // so the server has a history
 	cases := []struct {
 		name    string
 		answers []answer
@@ -50,20 +51,20 @@ func TestEachFailureIsCountedByVerbAndCodeAndEachListByItsCause(t *testing.T) {
 			"list/start=2 list/429=1"},
 		{"bad request", []answer{fails(apierrors.NewBadRequest("what")), lists("5")},
 			"list/start=2"}, // the same list without a version, at once
-		{"server error", []answer{lists("5"), fails(apierrors.NewInternalError(errReset))},
-			"list/start=1 end/error=1 watch/5xx=1"},
+		{"server error", []answer{lists("5"), one, fails(apierrors.NewInternalError(errReset))},
+			"list/start=1 end/timeout=1 end/error=1 watch/5xx=1"},
 		{"expired", []answer{lists("5"), sends(ends, errorEvent(apierrors.NewResourceExpired("gone"))), lists("9")},
 			"list/start=1 list/expired=1 end/expired=1 watch/410=1"},
 		{"not found", []answer{lists("5"), fails(apierrors.NewNotFound(things, "")), lists("9")},
 			"list/start=1 list/not_found=1 end/error=1 watch/404=1"},
 		{"no network", []answer{fails(syscall.ECONNREFUSED), lists("5")},
 			"list/start=2 list/network=1"},
-		{"a broken connection", []answer{lists("5"), fails(io.ErrUnexpectedEOF)},
-			"list/start=1 end/broken=1 watch/network=1"},
-		{"what cannot be read", []answer{lists("5"), fails(&source.MalformedError{Err: errReset})},
-			"list/start=1 end/broken=1 watch/decode=1"},
-		{"a limit", []answer{lists("5"), fails(&LimitError{Option: "MaxObjects"})},
-			"list/start=1 end/stopped=1 watch/limit=1"},
+		{"a broken connection", []answer{lists("5"), one, fails(io.ErrUnexpectedEOF)},
+			"list/start=1 end/timeout=1 end/broken=1 watch/network=1"},
+		{"what cannot be read", []answer{lists("5"), one, fails(&source.MalformedError{Err: errReset})},
+			"list/start=1 end/timeout=1 end/broken=1 watch/decode=1"},
+		{"a limit", []answer{lists("5"), one, fails(&LimitError{Option: "MaxObjects"})},
+			"list/start=1 end/timeout=1 end/stopped=1 watch/limit=1"},
 		{"ended in order", []answer{lists("5"), after(time.Minute, ends)},
 			"list/start=1 end/timeout=1"},
 		{"a closure's own words", []answer{fails(errReset), lists("5")},

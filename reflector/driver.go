@@ -151,9 +151,7 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 		}
 		d.step(machine.Input{Kind: machine.Differs, Failure: machine.Failure{Err: found}, Cause: cause})
 	default:
-		f := classify(err)
-		f.NoHistory = d.noHistory()
-		d.step(machine.Input{Kind: machine.Ended, Failure: f})
+		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err), Fake: d.mayBeFake()})
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		in := input(event, d.machine.Phase == machine.Watching)
 		in.At = machine.Nanos(now)
 		if in.Event == machine.Error {
-			in.Failure.NoHistory = d.noHistory()
+			in.Fake = d.mayBeFake()
 		}
 		effects := d.machine.Step(in)
 		for j := range effects {

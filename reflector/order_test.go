@@ -160,12 +160,14 @@ func belowTheList(versions []string) bool {
 func TestABookmarkWithoutAVersionEndsTheInitialEvents(t *testing.T) {
 	play(t, Options{}, []answer{
 		sends(after(time.Minute, ends), event(source.Added, "a", "3"), initialEventsEnd("")),
+		lists("", item("a", "3")),
 		sends(after(time.Minute, ends), event(source.Added, "a", "3"), bookmark("")),
+		lists("", item("a", "3")),
 		sends(after(time.Minute, ends), event(source.Modified, "a", "5"), bookmark("")),
 	}, func(t *testing.T, p *playing) {
 		p.pass(4 * time.Minute)
-		expect(t, "sink", p.sink.said(), "replace by a@3 at ", "apply ADDED a@3 to be at ", "apply MODIFIED a@5 to be at 5")
-		expect(t, "requests", p.script.heard(), `0s watch-list ""`, `1m0s watch ""`, `2m0s watch ""`, `3m0s watch "5"`)
+		expect(t, "sink", p.sink.said(), "replace by a@3 at ", "replace by a@3 at ", "apply ADDED a@3 to be at ", "replace by a@3 at ", "apply MODIFIED a@5 to be at 5")
+		expect(t, "requests", p.script.heard(), `0s watch-list ""`, `1m0s list "" limit=500 continue=""`, `1m0s watch ""`, `2m0s list "" limit=500 continue=""`, `2m0s watch ""`, `3m0s watch "5"`)
 		if s := p.Status(); !s.Synced || s.Degraded || len(p.errors) > 0 {
 			t.Errorf("reported %v; %+v", p.errors, s)
 		}

@@ -22,9 +22,9 @@ func (r *Reflector[T]) readBy(now source.ReadPath) {
 	}
 }
 
-// noHistory reports whether a watch may not send what happened before it was open. An
-// API server sends it, but a client that is given to a ListerWatcher may be a fake.
-func (d *driver[T]) noHistory() bool { return d.reflector.readPath().Path == source.PathClient }
+// mayBeFake reports whether the source reads by a client that was given to a
+// ListerWatcher.
+func (d *driver[T]) mayBeFake() bool { return d.reflector.readPath().Path == source.PathClient }
 
 // readPath returns how the source reads.
 func (r *Reflector[T]) readPath() source.ReadPath {

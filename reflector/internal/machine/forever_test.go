@@ -28,6 +28,7 @@ type stuck struct {
 	m        *Machine
 	rand     *rand.Rand
 	now      Nanos
+	fake     bool
 	failure  Failure
 	streamed bool // the failure comes as an Error event
 	poison   int  // the version that is never sent; 0 for the one that is next
@@ -39,7 +40,7 @@ type stuck struct {
 
 func newStuck(seed, i uint64) *stuck {
 	w := newWorld(seed, i)
-	s := &stuck{m: w.m, rand: w.rand, streamed: w.chance(3), last: shortWatch}
+	s := &stuck{m: w.m, rand: w.rand, fake: w.fake, streamed: w.chance(3), last: shortWatch}
 	if !w.chance(5) {
 		s.failure = w.failure()
 		s.failure.RetryAfter = 0
@@ -76,7 +77,7 @@ func (s *stuck) run() error {
 				s.lists++
 			}
 			s.step(Input{Kind: Page, Items: 1, Version: strconv.Itoa(s.server())})
-			s.step(Input{Kind: Ended, Failure: Failure{NoHistory: s.failure.NoHistory}})
+			s.step(Input{Kind: Ended})
 		default:
 			s.watch(e.Request)
 		}
@@ -115,7 +116,7 @@ func (s *stuck) watch(r Request) {
 
 // step steps, and notes what is to be done next.
 func (s *stuck) step(in Input) {
-	in.At = s.now
+	in.At, in.Fake = s.now, s.fake
 	for _, e := range s.m.Step(in) {
 		switch e.Kind {
 		case List, Watch, Wait:

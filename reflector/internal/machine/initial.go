@@ -54,6 +54,7 @@ func (m *Machine) initial(in *Input) {
 			m.noProgress()
 			return
 		}
+		m.Bookmarks = true
 		m.List.Version = in.Version
 		if m.accept() {
 			m.follow()

@@ -58,6 +58,9 @@ type Input struct {
 	// OtherKind, of an Unknown event: the object is of another kind, and so says
 	// nothing about this collection.
 	OtherKind bool
+	// Fake, of an Ended and of an Error event: the source is no client that is known, and so
+	// may be a fake, whose watches do not send what happened before them.
+	Fake bool
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
 	// Cause, of a Differs, is the cause of the list that follows.
@@ -134,10 +137,6 @@ type Failure struct {
 	// Unanswered, of Transport: the request got no answer at all. Unreachable: the
 	// connection was refused.
 	Unanswered, Unreachable bool
-	// NoHistory: the source may not send on a watch what happened before it, as fakes
-	// do not. It is set even if Class is NoFailure.
-	NoHistory bool
-
 	// The machine fills in the fields below.
 
 	// Request is what was asked for.

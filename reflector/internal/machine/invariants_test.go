@@ -100,7 +100,7 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	}
 	switch order, ok := resourceversion.Compare(answer, after.Version); {
 	case in.Kind != Page && (in.Kind != Ended || in.Failure.Class != NoFailure):
-	case in.Kind == Ended && !before.Probe.Answered && !w.fake && before.Probe.Broken < probeAttempts-1:
+	case in.Kind == Ended && !before.Probe.Answered && after.hasHistory() && before.Probe.Broken < probeAttempts-1:
 		return fmt.Errorf("a watch after a probe that was not answered")
 	case ok && order < 0 && !(answer == before.Listed && before.Request.NotOlderThan):
 		return fmt.Errorf("a watch of a server that is older than the store")
@@ -117,14 +117,14 @@ func relistReason(before *State, in Input, after *State) error {
 	switch f := in.Failure.Class; {
 	case f == Expired || f == StoreRead || f == NotFound:
 	case in.Kind == Event && in.Event == Error && f == Foreign:
-	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
+	case after.Refusals > before.Refusals && (after.Refusals > 1 || !after.hasHistory()):
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case before.Request.Verb == VerbProbe && before.Doubtful:
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
-	case before.Missed && in.Kind == RelistDue:
-	case (before.Renumbered || before.Missed) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
+	case before.missed() && in.Kind == RelistDue:
+	case (before.Renumbered || before.missed()) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:
 		return fmt.Errorf("a relist without a reason")
 	}

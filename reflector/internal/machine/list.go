@@ -23,8 +23,8 @@ func (m *Machine) listAnew() {
 // listRequest chooses the version rule and the page size of a first page.
 //
 // A first list takes any version, which a server answers from its cache, unless the sink
-// holds objects. A later one requests a version not older than the store's. If that
-// version is gone or ahead of the server, or was answered with an older one, the next
+// holds objects. A later one requests a version not older than the store's. If there is none,
+// or that version is gone or ahead of the server, or was answered with an older one, the next
 // list is a consistent one.
 //
 // Limits make servers bypass their cache. A relist at a known version therefore has none,
@@ -46,7 +46,7 @@ func (m *Machine) listRequest() Request {
 
 // askConsistent reports whether a list must not name the store's version.
 func (m *Machine) askConsistent() bool {
-	return m.VersionGone || m.Older > 0
+	return m.VersionGone || m.Older > 0 || m.Synced && noVersion(m.Version)
 }
 
 // list sends a list request.
@@ -61,12 +61,11 @@ func (m *Machine) list(r Request) {
 func (m *Machine) page(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	l := &m.List
-	if in.Version != "" {
-		if l.Version != "" && l.Version != in.Version {
-			m.mixed()
-			return
-		}
+	switch {
+	case l.Version == "":
 		l.Version = in.Version
+	case in.Version != "" && in.Version != l.Version && m.mixed():
+		return
 	}
 	l.At = m.now
 	l.Received += in.Items
@@ -81,16 +80,19 @@ func (m *Machine) page(in *Input) {
 	}
 }
 
-// mixed gives up a list whose pages are of different versions.
-func (m *Machine) mixed() {
-	f := Failure{Class: Protocol, Err: MixedVersions}
-	if m.Unpaged {
-		m.wait(f, true)
-		return
+// mixed handles a list whose pages are of different versions, and reports whether it gives
+// the list up for one in a single piece. If the server pages that as well, the version of
+// the first page stands: a watch from there sends what the later pages are ahead.
+func (m *Machine) mixed() bool {
+	if m.Failure.Err != MixedVersions {
+		m.fail(Failure{Class: Protocol, Err: MixedVersions})
 	}
-	m.fail(f)
+	if m.Unpaged {
+		return false
+	}
 	m.Unpaged = true
 	m.listAnew()
+	return true
 }
 
 // listEnded handles the normal end of one response.
@@ -208,4 +210,6 @@ func (m *Machine) forgetVersion() {
 
 // vanished handles a resource that is gone. What returns under its name may be served by
 // another server.
-func (m *Machine) vanished() { m.Streamability, m.Cadence, m.Doubts = Untried, Cadence{}, 0 }
+func (m *Machine) vanished() {
+	m.Streamability, m.Cadence, m.Doubts, m.Bookmarks = Untried, Cadence{}, 0, false
+}

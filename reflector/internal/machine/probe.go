@@ -124,14 +124,14 @@ func (m *Machine) probePage(in *Input) {
 		// The rest is of no use.
 		m.Probe.Costly, m.Probe.Last = true, m.now
 		m.leave()
-		m.probeEnded(Failure{})
+		m.probeEnded()
 	}
 }
 
 // probeEnded handles the normal end of a probe.
-func (m *Machine) probeEnded(f Failure) {
+func (m *Machine) probeEnded() {
 	if !m.Probe.Answered {
-		m.probeFailed(Failure{Class: Transport, Err: Truncated, NoHistory: f.NoHistory})
+		m.probeFailed(Failure{Class: Transport, Err: Truncated})
 		return
 	}
 	m.Probe.Refused, m.Probe.Broken, m.Probe.Stalled = 0, 0, 0
@@ -187,8 +187,8 @@ func (m *Machine) isOlder() {
 //
 // A server that is busy, or cannot be reached, is given time. One that refuses a probe, or
 // is slow to answer, may do so for this kind of request only: a watch follows, and the
-// next probe is due when that watch has ended, or is silent. If the source may have no
-// history, nothing must be missed, so the watch follows at once.
+// next probe is due when that watch has ended, or is silent. If the source is not
+// known to have a history, nothing must be missed, so the watch follows at once.
 func (m *Machine) probeFailed(f Failure) {
 	p := &m.Probe
 	switch {
@@ -202,12 +202,12 @@ func (m *Machine) probeFailed(f Failure) {
 			p.Costly, p.Last = true, m.now
 		}
 	case f.Class == Transport:
-		if p.Broken++; p.Broken < probeAttempts && !f.NoHistory {
+		if p.Broken++; p.Broken < probeAttempts && m.hasHistory() {
 			m.wait(f, false)
 			return
 		}
 	case f.Class == Server, f.Class == Throttled:
-		if p.Refused++; p.Refused < probeAttempts && !f.NoHistory {
+		if p.Refused++; p.Refused < probeAttempts && m.hasHistory() {
 			m.wait(f, false)
 			return
 		}

@@ -70,7 +70,7 @@ type world struct {
 	now    Nanos
 	server int // the server's version
 	strict bool
-	fake   bool // the source may have no history
+	fake   bool
 
 	waiting   bool // a wait is under way
 	requested bool // a request is
@@ -123,7 +123,6 @@ func (w *world) failure() Failure {
 	}
 	f.Unanswered = class == Transport && w.chance(2)
 	f.Unreachable = f.Unanswered && w.chance(2)
-	f.NoHistory = w.fake
 	if w.chance(4) {
 		f.RetryAfter = Nanos(w.rand.Int64N(int64(Hour)))
 	}
@@ -139,7 +138,7 @@ func (w *world) invent() Input {
 		w.started = true
 		return Input{Kind: Start, At: w.now}
 	}
-	in := Input{At: w.now}
+	in := Input{At: w.now, Fake: w.fake}
 	if !w.strict && w.chance(10) {
 		in.Kind = InputKind(1 + w.rand.IntN(int(Timer)))
 		if w.chance(50) {
@@ -150,7 +149,7 @@ func (w *world) invent() Input {
 	}
 	if w.m.Refusals > 0 && w.m.Request.Verb == VerbWatch && w.chance(4) {
 		// Who refuses once does so again.
-		in.Kind, in.Failure = Ended, Failure{Class: Invalid, Err: fmt.Errorf("refused again"), NoHistory: w.fake}
+		in.Kind, in.Failure = Ended, Failure{Class: Invalid, Err: fmt.Errorf("refused again")}
 		return in
 	}
 	switch in.Kind {
@@ -192,7 +191,6 @@ func (w *world) invent() Input {
 		if w.chance(2) {
 			in.Failure = w.failure()
 		}
-		in.Failure.NoHistory = w.fake
 	case Differs:
 		in.Failure = Failure{Class: Protocol, Err: fmt.Errorf("differs")}
 		in.Cause = []ListCause{CauseConsistency, CauseRequested}[w.rand.IntN(2)]
@@ -305,7 +303,7 @@ func (w *world) step(in Input) error {
 		if in.Kind != TimedOut || before.Cadence.Intervals < cadenceLearned || in.At-before.Cadence.Heard < minIdleTimeout {
 			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Cadence.Heard)
 		}
-		due := after.Renumbered || after.Missed
+		due := after.Renumbered || before.missed()
 		if !due && (after.Phase != Watching || after.Request.Version != before.Version && after.Request.Verb != VerbProbe) ||
 			due && after.Phase == Watching {
 			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)

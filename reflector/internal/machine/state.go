@@ -158,6 +158,10 @@ type State struct {
 	// If it fails as well, the server is away, and a watch may be answered first.
 	Optional bool
 
+	// Fake is whether the source may be a fake. Bookmarks is whether it has sent a bookmark:
+	// a server that does can send on a watch what happened before it.
+	Fake, Bookmarks bool
+
 	// Missed is whether the next watch, or the one under way, may lack what happened before
 	// it: the source may have no history, or lists were refused again and again. A list
 	// follows that watch.
@@ -247,6 +251,9 @@ func (m *Machine) Step(in Input) []Effect {
 	m.why = in.Failure
 	if in.Kind == Page || in.Kind == Event && in.Event != Error {
 		m.Contact = m.now
+	}
+	if in.Kind == Ended || in.Kind == Event && in.Event == Error {
+		m.Fake = in.Fake
 	}
 	switch in.Kind {
 	case Start:
@@ -393,11 +400,11 @@ func (m *Machine) ended(f Failure) {
 	case m.Phase == Streaming:
 		m.initialFailed(f)
 	case m.last.Verb == VerbProbe && good:
-		m.probeEnded(f)
+		m.probeEnded()
 	case m.last.Verb == VerbProbe:
 		m.probeFailed(f)
 	case good:
-		m.watchEnded(f)
+		m.watchEnded()
 	default:
 		m.watchFailed(f, false)
 	}
@@ -445,7 +452,7 @@ func (m *Machine) resume() {
 	case m.Relist:
 	case m.Renumbered:
 		m.Cause, m.why = CauseRestored, m.Heal.Cause
-	case m.Missed && m.Phase != BackingOff:
+	case m.missed() && m.Phase != BackingOff:
 		m.Cause = CauseRefused
 	default:
 		m.rewatch()

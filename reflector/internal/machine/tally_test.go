@@ -78,8 +78,8 @@ func reason(before *State, in Input, after *State) ListCause {
 	switch f := in.Failure.Class; {
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 		return CauseRestored
-	case in.Kind == RelistDue && !(before.Missed && (before.Doubtful || !before.Degraded())) ||
-		in.Kind == Differs && !((before.Renumbered || before.Missed) && before.Backoff.Hurried && after.Backoff.Hurried && !calmed(before, in)):
+	case in.Kind == RelistDue && !(before.missed() && (before.Doubtful || !before.Degraded())) ||
+		in.Kind == Differs && !((before.Renumbered || before.missed()) && before.Backoff.Hurried && after.Backoff.Hurried && !calmed(before, in)):
 		return after.Heal.List
 	case ended && before.Request.Verb == VerbWatch && f == Expired:
 		return CauseExpired
@@ -87,7 +87,7 @@ func reason(before *State, in Input, after *State) ListCause {
 		return CauseNotFound
 	case ended && before.Request.Verb == VerbWatch && f == StoreRead, in.Kind == Event && in.Event == Error && f == Foreign:
 		return CauseRepair
-	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
+	case after.Refusals > before.Refusals && (after.Refusals > 1 || !after.hasHistory()):
 		return CauseRefused
 	case before.Request.Verb == VerbProbe && in.Kind != RelistDue && in.Kind != Differs:
 		return CauseRestored
@@ -97,7 +97,7 @@ func reason(before *State, in Input, after *State) ListCause {
 
 // dueAfter is why a list follows a watch.
 func dueAfter(before *State) ListCause {
-	if before.Missed && !before.Renumbered {
+	if before.missed() && !before.Renumbered {
 		return CauseRefused
 	}
 	return CauseRestored

@@ -32,6 +32,7 @@ func TestTheProtocolIsAsTheTranscriptsSay(t *testing.T) {
 					config.RefusalPatience = nanos(t, patience)
 				}
 				m, at = New(config), 0
+				m.Bookmarks = !d.HasArg("no-bookmarks")
 				return ""
 			}
 			var after string
@@ -126,8 +127,8 @@ func parseInput(t *testing.T, d *datadriven.TestData) Input {
 			in.Failure.Unanswered = true
 		case "unreachable":
 			in.Failure.Unanswered, in.Failure.Unreachable = true, true
-		case "no-history":
-			in.Failure.NoHistory = true
+		case "fake":
+			in.Fake = true
 		case "retry-after":
 			in.Failure.RetryAfter = nanos(t, value)
 		default:

@@ -11,7 +11,7 @@ func (m *Machine) watch(resumed bool) {
 	m.Counts.Watches++
 	// A watch from no version begins with the existing objects as Added, in no
 	// order. Their versions do not show how far the server has come.
-	m.Synthetic = r.Version == "" || r.Version == "0"
+	m.Synthetic = noVersion(r.Version)
 	m.Resumed = resumed
 	m.watchBegins()
 	least, most := m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
@@ -34,6 +34,7 @@ func (m *Machine) live(in *Input) {
 	case Bookmark:
 		m.Counts.Bookmarks++
 		m.bookmarkCame()
+		m.Bookmarks = true
 		m.Synthetic = false
 		if in.Version == m.Version {
 			m.sign()
@@ -134,15 +135,26 @@ func (m *Machine) outOfOrder() {
 	}
 }
 
+// noVersion reports whether a watch from v begins with the existing objects.
+func noVersion(v string) bool { return v == "" || v == "0" }
+
+// hasHistory reports whether a watch is known to send what happened before it.
+func (s *State) hasHistory() bool { return !s.Fake && s.Bookmarks && !noVersion(s.Version) }
+
+// missed reports whether a list has to follow the watch under way. It has to follow each one
+// that had no version, since another watch would not send what was deleted between the two;
+// but the list of a fake may be a fixed one.
+func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Version) }
+
 // watchEnded handles the normal end of a watch. One that ends at once, with nothing
 // new in it, is as good as refused.
-func (m *Machine) watchEnded(f Failure) {
+func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.healthy()
 		m.resume()
 		return
 	}
-	m.refused(Failure{Class: Protocol, Err: ShortWatch, NoHistory: f.NoHistory})
+	m.refused(Failure{Class: Protocol, Err: ShortWatch})
 }
 
 // watchFailed handles the failure of a watch; streamed is whether the server
@@ -173,8 +185,8 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-	case streamed && m.Advanced && !f.NoHistory,
-		f.Class == Transport && !f.Unanswered && (streamed || !f.NoHistory) &&
+	case streamed && m.Advanced && m.hasHistory(),
+		f.Class == Transport && !f.Unanswered && (streamed || !m.Fake) &&
 			(m.Advanced || m.age() >= shortWatch && !f.Malformed && !f.Limit):
 		m.brokenOff(f)
 	default:
@@ -200,7 +212,7 @@ func (m *Machine) brokenOff(f Failure) {
 			return
 		}
 	}
-	relist := m.Missed && !m.Renumbered
+	relist := m.missed() && !m.Renumbered
 	if relist {
 		m.Cause = CauseRefused
 	}
@@ -214,8 +226,8 @@ func (m *Machine) brokenOff(f Failure) {
 // refuses for a moment, and a list of everything would be wasted. The second one leads
 // to a list. While lists are answered and watches are not, there is one list a wait.
 //
-// A source that may have no history is listed after the first wait, since another watch
-// would not send what was missed. A server that is busy is given time, and listed after the
+// A source that is not known to have a history is listed after the first wait, since another
+// watch may not send what was missed. A server that is busy is given time, and listed after the
 // watch that it grants. So is one that cannot be reached, which can answer no list either,
 // unless only watches do not reach it.
 func (m *Machine) refused(f Failure) {
@@ -233,15 +245,14 @@ func (m *Machine) refused(f Failure) {
 	case f.Class == Server:
 		patience = m.config.RefusalPatience
 	}
-	again := m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
-	if again {
-		m.Missed = m.Missed || f.NoHistory && !f.Unreachable // which no fake is
+	if m.now-m.RefusedSince < patience || m.Refusals == 1 && m.hasHistory() {
+		m.Missed = m.Missed || !m.hasHistory()
 		m.wait(f, false)
 		return
 	}
 	m.because(CauseRefused)
-	m.Optional = !f.NoHistory
-	if f.NoHistory || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
+	m.Optional = m.hasHistory()
+	if !m.hasHistory() || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
 		m.wait(f, true)
 		return
 	}
