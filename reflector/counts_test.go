@@ -124,7 +124,7 @@ func TestEventsAreCountedByTypeAndTheLastOneIsKnown(t *testing.T) {
 }
 
 func TestTransitionsAreTheLast32ChangesOfPhaseWithTheReason(t *testing.T) {
-	answers := []answer{lists("5")}
+	answers := []answer{lists("5"), sends(ends, bookmark("6"))}
 	for range 20 {
 		answers = append(answers, after(time.Second, fails(io.ErrUnexpectedEOF)))
 	}

@@ -106,6 +106,14 @@ const (
 	kinds
 )
 
+// kinds of history. A server without one sends no bookmarks and knows no watch-lists.
+const (
+	kept        = iota
+	fromNow     // a watch begins when it is opened, whatever its version
+	versionless // nothing has a version, and each watch begins with all objects
+	histories
+)
+
 // rolePlan is determined by a seed.
 type rolePlan struct {
 	seed uint64
@@ -116,6 +124,8 @@ type rolePlan struct {
 	proto bool
 	// opaque: versions are no numbers.
 	opaque bool
+	// history is what a watch sends of what happened before it.
+	history int
 	// listKind is the kind of a list; empty for the right one.
 	listKind string
 	// version is that of custom resources.
@@ -142,6 +152,10 @@ func planOfRoles(seed uint64) *rolePlan {
 		}
 	}
 	p.opaque = p.kind != fakes && !p.proto && rnd.IntN(4) == 0
+	if p.kind != fakes && !p.proto && !p.opaque {
+		p.history = rnd.IntN(2) * rnd.IntN(histories)
+		p.streams = p.streams && p.history == kept
+	}
 	for range rnd.IntN(4) {
 		ph := phaseOf(rnd, p.kind, 3*time.Minute)
 		ph.compact, ph.restart = rnd.IntN(4) == 0, p.kind != fakes && rnd.IntN(6) == 0
@@ -198,7 +212,8 @@ func (p *rolePlan) String() string {
 	for _, is := range []struct {
 		so   bool
 		what string
-	}{{!p.streams, "no watch-lists"}, {p.proto, "protobuf"}, {p.opaque, "versions that are no numbers"}, {p.listKind != "", "lists of kind " + p.listKind}} {
+	}{{!p.streams, "no watch-lists"}, {p.proto, "protobuf"}, {p.opaque, "versions that are no numbers"}, {p.listKind != "", "lists of kind " + p.listKind},
+		{p.history == fromNow, "no history"}, {p.history == versionless, "no versions"}} {
 		if is.so {
 			b.WriteString(", " + is.what)
 		}

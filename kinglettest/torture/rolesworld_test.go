@@ -236,15 +236,21 @@ func (w *roles) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.storage.Restart()
 		w.lose()
 	}
-	if !w.plan.opaque && w.plan.listKind == "" {
+	if !w.plan.opaque && w.plan.listKind == "" && w.plan.history == kept {
 		return w.next.RoundTrip(r)
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Accept", "application/json")
 	if rv := q.Get("resourceVersion"); strings.HasPrefix(rv, "r") {
 		q.Set("resourceVersion", rv[1:])
-		r.URL.RawQuery = q.Encode()
 	}
+	if w.plan.history != kept {
+		q.Del("allowWatchBookmarks")
+	}
+	if w.plan.history == fromNow && verb == watches {
+		q.Set("resourceVersion", fmt.Sprint(w.storage.Revision()))
+	}
+	r.URL.RawQuery = q.Encode()
 	resp, err := w.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -271,6 +277,9 @@ func (b *rewriting) Read(p []byte) (int, error) {
 		b.rest, b.err = b.lines.ReadBytes('\n')
 		if b.plan.opaque {
 			b.rest = versionInJSON.ReplaceAll(b.rest, []byte(`"resourceVersion":"r$1"`))
+		}
+		if b.plan.history == versionless {
+			b.rest = versionInJSON.ReplaceAll(b.rest, []byte(`"resourceVersion":""`))
 		}
 		if b.plan.listKind != "" {
 			b.rest = bytes.Replace(b.rest, []byte(`"kind":"ConfigMapList"`), []byte(`"kind":"`+b.plan.listKind+`"`), 1)

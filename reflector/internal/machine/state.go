@@ -159,7 +159,7 @@ type State struct {
 	Optional bool
 
 	// Fake is whether the source may be a fake. Bookmarks is whether it has sent a bookmark:
-	// a server that does can send on a watch what happened before it.
+	// a server that does also sends on a watch what happened before it.
 	Fake, Bookmarks bool
 
 	// Missed is whether the next watch, or the one under way, may lack what happened before

@@ -139,7 +139,7 @@ func (m *Machine) outOfOrder() {
 func noVersion(v string) bool { return v == "" || v == "0" }
 
 // hasHistory reports whether a watch is known to send what happened before it.
-func (s *State) hasHistory() bool { return !s.Fake && s.Bookmarks && !noVersion(s.Version) }
+func (s *State) hasHistory() bool { return s.Bookmarks && !noVersion(s.Version) }
 
 // missed reports whether a list has to follow the watch under way. It has to follow each one
 // that had no version, since another watch would not send what was deleted between the two;
@@ -212,7 +212,7 @@ func (m *Machine) brokenOff(f Failure) {
 			return
 		}
 	}
-	relist := m.missed() && !m.Renumbered
+	relist := (m.missed() || !m.hasHistory()) && !m.Renumbered
 	if relist {
 		m.Cause = CauseRefused
 	}
