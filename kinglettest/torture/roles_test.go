@@ -69,9 +69,9 @@ func compareCourses(p *rolePlan, theirs, ours course) string {
 	last := &p.phases[len(p.phases)-1]
 	restarts := slices.ContainsFunc(p.phases, func(ph phase) bool { return ph.restart })
 	slack := 4 * time.Second
-	if len(p.phases) > 1 || len(last.writes) > 0 {
+	if len(p.phases) > 1 || len(last.writes) > 0 || p.listKind != "" {
 		// A wait of a minute may be under way. Each refusal adds one, and a refused list the
-		// minute of the watch before the next.
+		// minute of the watch before the next. A list of an odd kind is as good as refused.
 		slack = time.Duration(2+2*last.times) * time.Minute
 	}
 	switch {
