@@ -57,8 +57,6 @@ const (
 	// unreachablePatience is the same for connections that are refused: a server that is
 	// upgraded is back by then.
 	unreachablePatience = 5 * Minute
-	// initialEvents is how many of them are progress.
-	initialEvents = 16
 	// streamRetryAfter is when streaming is tried again after it made no
 	// progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour

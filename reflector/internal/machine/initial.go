@@ -36,12 +36,8 @@ func (m *Machine) initial(in *Input) {
 	switch in.Event {
 	case Added:
 		m.eventCame()
-		if m.noProgress() {
-			return
-		}
-		if m.List.Received++; m.List.Received%initialEvents == 0 {
-			m.List.At = m.now
-		}
+		m.List.At = m.now
+		m.List.Received++
 		m.stageEvent(in, Stage)
 	case Modified, Deleted:
 		// A server that is catching up sends these before the end, too.
@@ -75,15 +71,12 @@ func (m *Machine) initial(in *Input) {
 	}
 }
 
-// noProgress gives the stream up, and returns true, if it has sent too few initial events
-// for too long. A server without support for initial events sends other events for ever,
-// and what is created looks like one.
-func (m *Machine) noProgress() bool {
-	stuck := m.now-m.List.At >= m.config.InitialEventsProgress
-	if stuck {
+// noProgress handles an event that is neither an initial one nor their end. A
+// server without support for initial events sends such events for ever.
+func (m *Machine) noProgress() {
+	if m.now-m.List.At >= m.config.InitialEventsProgress {
 		m.withhold(NoInitialEventsEnd)
 	}
-	return stuck
 }
 
 // stageEvent stages one event, even if it has no readable identity.

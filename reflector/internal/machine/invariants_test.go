@@ -123,7 +123,6 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
-	case in.Kind == Ended && f == Transport && !after.hasHistory():
 	case before.missed() && in.Kind == RelistDue:
 	case (before.Renumbered || before.missed()) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:

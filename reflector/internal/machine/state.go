@@ -90,7 +90,7 @@ type Progress struct {
 	Received, Remaining int64
 	// Unreadable is how many of them have no readable identity.
 	Unreadable int64
-	// At is when the list began, a page of it came, or the last initialEvents of a stream.
+	// At is when the last of them came.
 	At Nanos
 }
 

@@ -89,8 +89,6 @@ func reason(before *State, in Input, after *State) ListCause {
 		return CauseRepair
 	case after.Refusals > before.Refusals && (after.Refusals > 1 || !after.hasHistory()):
 		return CauseRefused
-	case in.Kind == Ended && f == Transport && !after.hasHistory() && !before.Renumbered:
-		return CauseRefused
 	case before.Request.Verb == VerbProbe && in.Kind != RelistDue && in.Kind != Differs:
 		return CauseRestored
 	}

@@ -198,12 +198,12 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 //
 // One that made progress, or that held longer than the wait would last, is followed
 // at once: a proxy that cuts every quiet watch after a minute must not cost another
-// half minute.
+// half minute. So is one of a server that is not known to have a history.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
 	switch f.Class {
 	case Transport, Server, Other:
-		if m.Advanced || m.age() >= 2*m.delay() {
+		if m.Advanced || m.age() >= 2*m.delay() || !m.hasHistory() {
 			if !m.Advanced {
 				m.fail(f)
 			}
@@ -212,7 +212,7 @@ func (m *Machine) brokenOff(f Failure) {
 			return
 		}
 	}
-	relist := (m.missed() || !m.hasHistory()) && !m.Renumbered
+	relist := m.missed() && !m.Renumbered
 	if relist {
 		m.Cause = CauseRefused
 	}
