@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -116,8 +117,10 @@ func (s *shell) current() *Reflector {
 }
 
 // handle calls whichever of the two handlers is there with the shell and err,
-// or the default one if neither is.
+// or the default one if neither is. It returns after a panic of the handler only if
+// utilruntime.ReallyCrash is false.
 func (s *shell) handle(ctx context.Context, plain WatchErrorHandler, withContext WatchErrorHandlerWithContext, err error) {
+	defer utilruntime.HandleCrashWithContext(ctx)
 	switch {
 	case plain != nil:
 		plain(s.current(), err)

@@ -274,8 +274,6 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 		return nil, s.interception.close(fmt.Errorf("%w: it did not return its watch within %v", ErrPostProcessed, grace))
 	case err != nil:
 		return nil, err
-	case res.err == nil && res.value == nil:
-		res.err = errNothing
 	}
 	if res.err != nil {
 		return nil, s.interception.failing(res.err)

@@ -177,7 +177,7 @@ func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(P
 		return failed(ctx, res.err)
 	}
 	s.interception.left(p.intercepted, req.OnPath)
-	page, err := s.page(res.value)
+	page, err := guard(func() (Page[T], error) { return s.page(res.value) })
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -186,9 +186,6 @@ func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(P
 
 func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	var page Page[T]
-	if list == nil {
-		return page, errNothing
-	}
 	if status, ok := list.(*metav1.Status); ok {
 		return page, statusError(status)
 	}
@@ -238,8 +235,6 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return s.watchIntercepted(ctx, p, a, &req, yield)
 	case res.err != nil:
 		return failed(ctx, res.err)
-	case res.value == nil:
-		return failed(ctx, errNothing)
 	}
 	s.interception.left(p.intercepted, req.OnPath)
 	return s.relay(ctx, res.value, &req, time.Since(began), yield)
@@ -301,9 +296,6 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRe
 // stopWatch stops w and reads it until it is closed, at most for grace: its sender
 // may be waiting for a reader.
 func stopWatch(w watch.Interface) {
-	if w == nil {
-		return
-	}
 	w.Stop()
 	late := time.After(grace)
 	for {
