@@ -50,10 +50,10 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // returns nil when the store's Resync fails, and when a watch ends in a way that
 // requires a new list or a wait. Each call begins with a list that is not older than
 // what the store has; but if the last call had the same context and its watch failed, as
-// under Run, it continues where that ended. Throttled watches, refused connections and
-// initial events that end too soon are retried within one call. ShouldResync may be set
-// at any time before the first run. WatchListPageSize and MaxInternalErrorRetryDuration
-// are read at the first run.
+// under Run, it continues where that ended. Throttled watches, refused connections,
+// initial events that end too soon, and requests that the server asks to repeat are
+// retried within one call. ShouldResync may be set at any time before the first run.
+// WatchListPageSize and MaxInternalErrorRetryDuration are read at the first run.
 //
 // Of the options, Backoff determines every wait, except that none is shorter than the
 // server's Retry-After. Clock is for resyncs, for the waits between two calls of

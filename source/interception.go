@@ -39,13 +39,13 @@ type interception[T any] struct {
 
 // call returns a new Call, or nil if the interceptor is not to be tried. honours
 // reports that the ListerWatcher takes a context.
-func (g *interception[T]) call(honours, watch, metadata, once bool, asked metav1.ListOptions) *intercept.Call {
+func (g *interception[T]) call(honours, watch, metadata bool, asked metav1.ListOptions) *intercept.Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch, metadata)
 	})
 }

@@ -147,11 +147,8 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	return s.lister.List(ctx, req, yield)
 }
 
-// list calls lw once.
+// list calls lw, and again if a refusal passed the interceptor, which kept it from the client.
 func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	lo := listOptions(&s.opts, req)
 	if lo.Limit == 0 && lo.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan {
 		// Without a limit, no match means the same, and closures that look at
@@ -165,14 +162,26 @@ func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(P
 		}
 		return s.lw.List(lo)
 	}
-	p := begin(ctx, s.interception.call(honours, false, req.metadata, req.Once, lo), honours, call, func(runtime.Object) {})
-	defer p.leave()
+	return repeated(ctx, req.Once, func() (after time.Duration, err error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		c := s.interception.call(honours, false, req.metadata, lo)
+		p := begin(ctx, c, honours, call, func(runtime.Object) {})
+		defer p.leave()
+		err = s.listed(ctx, p, &req, yield)
+		return c.RetryAfter(), err
+	})
+}
+
+// listed yields what a call of lw lists.
+func (s *lwSource[T]) listed(ctx context.Context, p *pending[runtime.Object], req *ListRequest[T], yield func(Page[T]) error) error {
 	res, a, err := p.wait(ctx, nil)
 	switch {
 	case err != nil:
 		return failed(ctx, err)
 	case a != nil:
-		return s.listIntercepted(ctx, p, a, &req, yield)
+		return s.listIntercepted(ctx, p, a, req, yield)
 	case res.err != nil:
 		return failed(ctx, res.err)
 	}
@@ -225,7 +234,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return s.lw.Watch(lo)
 	}
 	began := time.Now()
-	p := begin(ctx, s.interception.call(honours, true, false, true, lo), honours, call, stopWatch)
+	p := begin(ctx, s.interception.call(honours, true, false, lo), honours, call, stopWatch)
 	defer p.leave()
 	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
