@@ -48,7 +48,8 @@ type ScopedInformerOptions struct {
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
 // each namespace that a program may read. It has one store, one set of indexes, and
-// one goroutine for each handler. Its guarantees are those of kinglet.NewScoped.
+// one goroutine for each handler. Its guarantees are those of kinglet.NewScoped. Until each
+// source has been listed once, HasSynced is false and no handler is called.
 type ScopedInformer interface {
 	SharedIndexInformer
 	Observable
