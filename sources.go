@@ -49,10 +49,12 @@ var (
 // and receives the changes of all of them. It starts nothing: see Run. There may be no
 // source at all; AddSource and RemoveSource change the set at any time.
 //
-// The informer has synced once all sources that it has by then have been listed. Each
-// scope has its own resource version, which Snapshot.ResourceVersion returns; Status
-// has none, sums the counts of all sources, and shows the phase of the one that is
-// furthest from watching. Changes of one scope reach handlers in the order of the
+// The informer has synced once all sources that it has by then have been listed. Handlers
+// begin then, so a source that is refused holds up the first calls of all; reads show the
+// objects of the others meanwhile. RemoveSource ends the wait. Each scope has its own
+// resource version, which Snapshot.ResourceVersion returns; Status has none, sums the
+// counts of all sources, and shows the phase of the one that is furthest from watching.
+// Changes of one scope reach handlers in the order of the
 // server; there is no order between scopes.
 //
 // Reads include the program's own writes: an object's key determines the scope of a

@@ -107,9 +107,9 @@ func (c *controller) RunWithContext(ctx context.Context) {
 	if err == nil {
 		running.Go(func() { _ = e.run(ctx, false) }) // it runs nowhere else
 	}
-	c.drain(ctx)
-	<-ctx.Done()
-	// Not deferred: a panic of Process must not wait for ctx.
+	// It survives a panic of Process, if the program is set to.
+	wait.UntilWithContext(ctx, c.drain, time.Second)
+	// Not deferred: another panic must not wait for ctx.
 	running.Wait()
 }
 

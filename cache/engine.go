@@ -76,8 +76,13 @@ func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
 	return obj, nil, ok
 }
 
+// panicked is called with the value of a store's panic, before the process ends. If it
+// goes on, as utilruntime.ReallyCrash decides, everything is listed again, as in client-go.
+func (s *storeSink) panicked(value any) { s.notTaken = &notTakenError{fmt.Errorf("panic: %v", value)} }
+
 // Apply applies live events.
 func (s *storeSink) Apply(_ store.Scope, events []source.Event[any], version string) {
+	defer utilruntime.HandleCrash(s.panicked)
 	for i := range events {
 		if err := s.apply(&events[i]); err != nil {
 			s.report(err)
@@ -118,6 +123,7 @@ func (s *storeSink) named(event *source.Event[any], err error) error {
 // Replace applies a list. An object that cannot be read keeps its last state, if
 // the store can be asked for it.
 func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
+	defer utilruntime.HandleCrash(s.panicked)
 	total := 0
 	// there holds the keys of the readable objects, if some are of another kind.
 	var there map[store.Key]bool
@@ -204,6 +210,7 @@ func identical(a, b any) bool {
 
 // Bookmark records that nothing has changed up to version.
 func (s *storeSink) Bookmark(_ store.Scope, version string) {
+	defer utilruntime.HandleCrash(s.panicked)
 	if bookmarks, ok := s.store.(ReflectorBookmarkStore); ok {
 		if err := bookmarks.Bookmark(version); err != nil {
 			s.report(fmt.Errorf("the store did not take a bookmark: %w", err))

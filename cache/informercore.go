@@ -32,7 +32,8 @@ type informerCore struct {
 	indexer  *indexer
 	reporter *reporter
 
-	// changing is held by SetScopes. It is locked before mu.
+	// changing is held while scopes are added or removed, and while sources are decided on
+	// for the start. It is locked before mu.
 	changing sync.Mutex
 
 	mu sync.Mutex
@@ -42,7 +43,8 @@ type informerCore struct {
 	ctx context.Context
 	// stopped: Run has returned.
 	stopped bool
-	// scopes are the sources, by the IDs of their scopes.
+	// scopes are the informer's sources, by the IDs of their scopes. changing guards them
+	// against changes as well.
 	scopes     map[string]*lateSource
 	transform  TransformFunc
 	watchError WatchErrorHandlerWithContext
@@ -105,7 +107,9 @@ func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOpti
 	sources := func(held source.Options) (all []kinglet.ScopedSource[any]) {
 		e.held = held
 		for _, s := range scopes {
-			all = append(all, e.lateScope(s))
+			late := e.lateScope(s)
+			e.scopes[s.Scope.ID] = late
+			all = append(all, late.in(s.Scope))
 		}
 		return all
 	}
@@ -142,6 +146,8 @@ func uidOf(obj any) types.UID {
 // begin decides on the sources, and calls settle under the same lock. It returns false if
 // the informer was started before.
 func (e *informerCore) begin(ctx context.Context, settle func()) bool {
+	e.changing.Lock()
+	defer e.changing.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx != nil {

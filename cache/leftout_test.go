@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -70,6 +71,25 @@ func TestAFieldThatNoPodHasAndAnIndexOfWhatIsLeftOutAreErrors(t *testing.T) {
 		_, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{SharedIndexInformerOptions: c.options}, c.scope)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestAnIndexThatIsRefusedKeepsOutTheOthersThatAreAddedWithIt(t *testing.T) {
+	for range 20 { // indexes are added in any order
+		inf := newScoped(t, ScopedInformerOptions{}, ScopedListerWatcher{ListerWatcher: server(t), Keep: []string{"spec.nodeName"}})
+		indexers := Indexers{"a": byNode, "b": byNode, "c": byNode, "z": func(obj any) ([]string, error) {
+			return []string{string(obj.(*corev1.Pod).Status.Phase)}, nil
+		}}
+		if err := inf.AddIndexers(indexers); !errors.As(err, new(*source.LeftOutError)) {
+			t.Fatalf("an index of what is left out: %v", err)
+		}
+		if n := len(inf.GetIndexer().GetIndexers()) + len(inf.Kinglet().WritableStore().IndexFuncs()); n != 0 {
+			t.Errorf("%d indexes are left", n)
+		}
+		delete(indexers, "z")
+		if err := inf.AddIndexers(indexers); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet"
@@ -176,7 +177,10 @@ func (r *reporter) work() {
 		if say == nil {
 			return
 		}
-		say()
+		func() {
+			defer utilruntime.HandleCrash()
+			say()
+		}()
 	}
 }
 

@@ -281,10 +281,12 @@ func (r *reflection) changed(status reflector.Status) {
 
 // backsOff ends the run where client-go's ListAndWatch would return, and the
 // shell waits then. The engine itself retries throttled and refused watches,
-// and initial events that break off.
+// initial events that break off, and what the server asks to repeat.
 func (r *reflection) backsOff(last error) {
 	e, ok := errors.AsType[*reflector.Error](last)
+	again, asks := apierrors.SuggestsClientDelay(last)
 	switch {
+	case asks && again > 0:
 	case !ok || e.Verb == "list":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case throttledOrRefused(e.Err):

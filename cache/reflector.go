@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -49,10 +50,10 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // returns nil when the store's Resync fails, and when a watch ends in a way that
 // requires a new list or a wait. Each call begins with a list that is not older than
 // what the store has; but if the last call had the same context and its watch failed, as
-// under Run, it continues where that ended. Throttled watches, refused connections and
-// initial events that end too soon are retried within one call. ShouldResync may be set
-// at any time before the first run. WatchListPageSize and MaxInternalErrorRetryDuration
-// are read at the first run.
+// under Run, it continues where that ended. Throttled watches, refused connections,
+// initial events that end too soon, and requests that the server asks to repeat are
+// retried within one call. ShouldResync may be set at any time before the first run.
+// WatchListPageSize and MaxInternalErrorRetryDuration are read at the first run.
 //
 // Of the options, Backoff determines every wait, except that none is shorter than the
 // server's Retry-After. Clock is for resyncs, for the waits between two calls of
@@ -116,8 +117,10 @@ func (s *shell) current() *Reflector {
 }
 
 // handle calls whichever of the two handlers is there with the shell and err,
-// or the default one if neither is.
+// or the default one if neither is. It returns after a panic of the handler only if
+// utilruntime.ReallyCrash is false.
 func (s *shell) handle(ctx context.Context, plain WatchErrorHandler, withContext WatchErrorHandlerWithContext, err error) {
+	defer utilruntime.HandleCrashWithContext(ctx)
 	switch {
 	case plain != nil:
 		plain(s.current(), err)

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
@@ -184,6 +186,52 @@ func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
 					t.Errorf("%v: reported %q", err, *reported)
 				}
 			})
+	}
+}
+
+// What a Backoff says, and the waits of client-go's Reflector, are shorter.
+func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
+	options := ReflectorOptions{Backoff: &wait.Backoff{Duration: time.Millisecond, Steps: 1}}
+	for name, run := range map[string]func(ListerWatcher) func(context.Context){
+		"informer": func(lw ListerWatcher) func(context.Context) {
+			return NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}).RunWithContext
+		},
+		"controller": func(lw ListerWatcher) func(context.Context) {
+			return New(&Config{
+				Queue: NewFIFO(MetaNamespaceKeyFunc), ListerWatcher: lw, Process: func(any, bool) error { return nil },
+			}).RunWithContext
+		},
+		"reflector": func(lw ListerWatcher) func(context.Context) {
+			return NewReflector(lw, &corev1.Pod{}, &taker{}, 0).RunWithContext
+		},
+		"reflector with a backoff": func(lw ListerWatcher) func(context.Context) {
+			return NewReflectorWithOptions(lw, &corev1.Pod{}, &taker{}, options).RunWithContext
+		},
+	} {
+		for _, err := range []error{apierrors.NewTooManyRequests("", 60), apierrors.NewServerTimeout(schema.GroupResource{}, "list", 60)} {
+			for verb, s := range map[string]*script{
+				"list":  {lists: []func() (runtime.Object, error){listFails(err), listFails(err)}},
+				"watch": {watches: []func() (watch.Interface, error){watchFails(err), watchFails(err)}},
+			} {
+				t.Run(fmt.Sprint(name, ", ", verb, ", ", apierrors.ReasonForError(err)), func(t *testing.T) {
+					silenced(t)
+					synctest.Test(t, func(t *testing.T) {
+						stop := start(run(s))
+						defer stop()
+						for i := range 2 {
+							testbubble.Elapse(59*time.Second + time.Duration(i)*time.Second)
+							if asked := s.heard(); strings.Count(asked, verb) != 1 {
+								t.Errorf("within a minute asked for %s", asked)
+							}
+						}
+						testbubble.Elapse(2 * time.Minute)
+						if asked := s.heard(); !strings.HasSuffix(asked, "watch 1") {
+							t.Errorf("asked at last for %s", asked)
+						}
+					})
+				})
+			}
+		}
 	}
 }
 

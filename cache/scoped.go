@@ -48,12 +48,14 @@ type ScopedInformerOptions struct {
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
 // each namespace that a program may read. It has one store, one set of indexes, and
-// one goroutine for each handler. Its guarantees are those of kinglet.NewScoped.
+// one goroutine for each handler. Its guarantees are those of kinglet.NewScoped. Until each
+// source has been listed once, HasSynced is false and no handler is called.
 type ScopedInformer interface {
 	SharedIndexInformer
 	Observable
 	// AddScope adds a source, before Run or during it: see
-	// kinglet.Informer.AddSource.
+	// kinglet.Informer.AddSource. It waits for a RemoveScope or SetScopes under way. None
+	// of the three may be called from a watch error handler.
 	AddScope(s ScopedListerWatcher) error
 	// RemoveScope removes a source and its objects: see
 	// kinglet.Informer.RemoveSource. Handlers receive them in
@@ -108,8 +110,9 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 	return informer, nil
 }
 
-// lateScope must be called before the core is shared, or under mu.
-func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
+// lateScope returns the source of a scope, which is decided on when the informer starts, or
+// here if it has. It must be called before the core is shared, or under mu.
+func (e *informerCore) lateScope(s ScopedListerWatcher) *lateSource {
 	name := e.description
 	if s.Scope.ID != "" {
 		name += ", scope " + s.Scope.ID
@@ -125,8 +128,10 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 	if s.Transform == nil && e.example != nil { // a transform may set what is left out
 		late.checkIndex = late.fields.IndexCheck(e.example)
 	}
-	e.scopes[s.Scope.ID] = late
-	return late.in(s.Scope)
+	if e.ctx != nil {
+		e.decideLocked(late)
+	}
+	return late
 }
 
 // in returns the source of a scope.
@@ -146,30 +151,25 @@ func (e *informerCore) scopeIDs() []string {
 
 // AddScope implements ScopedInformer.
 func (e *informerCore) AddScope(s ScopedListerWatcher) error {
+	e.changing.Lock()
+	defer e.changing.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := checkScopes([]ScopedListerWatcher{s}, e.example); err != nil {
 		return err
 	}
-	// Only the informer knows whether there is a source with this scope ID: SetScopes
-	// may just have removed the one in scopes.
-	before, had := e.scopes[s.Scope.ID]
-	scoped := e.lateScope(s)
-	if e.ctx != nil {
-		e.decideLocked(e.scopes[s.Scope.ID])
+	late := e.lateScope(s)
+	if err := e.informer.AddSource(late.in(s.Scope)); err != nil {
+		return err
 	}
-	err := e.informer.AddSource(scoped)
-	switch {
-	case err != nil && had:
-		e.scopes[s.Scope.ID] = before
-	case err != nil:
-		delete(e.scopes, s.Scope.ID)
-	}
-	return err
+	e.scopes[s.Scope.ID] = late
+	return nil
 }
 
 // RemoveScope implements ScopedInformer.
 func (e *informerCore) RemoveScope(id string) error {
+	e.changing.Lock()
+	defer e.changing.Unlock()
 	// Not under mu: the source may be reporting, which locks mu.
 	if err := e.informer.RemoveSource(id); err != nil {
 		return err
@@ -193,36 +193,38 @@ func (e *informerCore) RemoveIndexer(name string) error { return e.indexer.remov
 func (e *informerCore) SetScopes(scopes ...ScopedListerWatcher) error {
 	e.changing.Lock()
 	defer e.changing.Unlock()
-	sources, err := e.nextScopes(scopes)
+	next, sources, err := e.nextScopes(scopes)
 	if err != nil {
 		return fmt.Errorf("informer of %s: %w", e.description, err)
 	}
 	// Not under mu: the removed sources may be reporting, which locks mu.
-	return e.informer.SetSources(sources...)
+	if err := e.informer.SetSources(sources...); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.scopes = next
+	return nil
 }
 
-// nextScopes sets the scopes of the informer, and returns their sources.
-func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.ScopedSource[any], error) {
+// nextScopes returns the sources of scopes, which are those of the informer where they stay
+// as they are.
+func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) (next map[string]*lateSource, sources []kinglet.ScopedSource[any], err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := checkScopes(scopes, e.example); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	before := e.scopes
-	e.scopes = make(map[string]*lateSource, len(scopes))
-	sources := make([]kinglet.ScopedSource[any], len(scopes))
-	for n, s := range scopes {
-		if late := before[s.Scope.ID]; late != nil && sameListerWatcher(late.lw, s.ListerWatcher) {
-			e.scopes[s.Scope.ID] = late
-			sources[n] = late.in(s.Scope)
-			continue
+	next = make(map[string]*lateSource, len(scopes))
+	for _, s := range scopes {
+		late := e.scopes[s.Scope.ID]
+		if late == nil || !sameListerWatcher(late.lw, s.ListerWatcher) {
+			late = e.lateScope(s)
 		}
-		sources[n] = e.lateScope(s)
-		if e.ctx != nil {
-			e.decideLocked(e.scopes[s.Scope.ID])
-		}
+		next[s.Scope.ID] = late
+		sources = append(sources, late.in(s.Scope))
 	}
-	return sources, nil
+	return next, sources, nil
 }
 
 // fields returns the options that say which fields objects have.

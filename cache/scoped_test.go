@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
@@ -32,6 +33,29 @@ func moved(node string) TransformFunc {
 		obj.(*corev1.Pod).Spec.NodeName = node
 		return obj, nil
 	}
+}
+
+func TestHandlersWaitForASourceThatIsRefusedAndReadsDoNot(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		refused := &ListWatch{
+			ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, errBoom },
+			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, errBoom },
+		}
+		inf := newScoped(t, ScopedInformerOptions{}, scopedOf("a", server(t, podIn("a", "x", "n1")), nil), scopedOf("b", refused, nil))
+		d := &diary{}
+		handle(t, inf, d)
+		defer runInformer(inf)()
+		testbubble.Elapse(time.Hour)
+		d.expect(t)
+		if n := len(inf.GetStore().List()); n != 1 || inf.HasSynced() {
+			t.Errorf("the store has %d objects, synced: %t", n, inf.HasSynced())
+		}
+		if err := inf.RemoveScope("b"); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "first x@n1")
+	})
 }
 
 func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {

@@ -2,12 +2,14 @@ package cache
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -78,32 +80,88 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 	})
 }
 
-// Whichever of the two comes first, a scope that is not there can be added.
-func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
-	lw := &ListWatch{}
-	for range testkit.Trials(5000) {
-		inf := newScoped(t, ScopedInformerOptions{})
-		var both sync.WaitGroup
-		both.Go(func() {
-			if err := inf.AddScope(scopedOf("b", lw, nil)); err != nil {
-				t.Error(err)
+// What is called at once comes in any order, and some of it fails. The informer may start
+// meanwhile.
+func TestScopesThatAreChangedAtOnceAreThoseOfTheInformer(t *testing.T) {
+	r := seeded(t)
+	ids := []string{"a", "b", "c"}
+	for range testkit.Trials(500) {
+		synctest.Test(t, func(t *testing.T) {
+			lws := []ListerWatcher{server(t), server(t)}
+			scope := func() ScopedListerWatcher { return scopedOf(ids[r.IntN(len(ids))], lws[r.IntN(len(lws))], nil) }
+			refused := scopedOf("d", lws[0], nil)
+			refused.Keep = []string{"status.phase"} // and not what the index reads
+			inf := newScoped(t, ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}},
+				scopedOf("a", lws[0], nil))
+			starts := r.IntN(3) // before, meanwhile, after
+			var stop func()
+			run := func(when int) {
+				if starts == when {
+					stop = start(inf.RunWithContext)
+				}
+			}
+			run(0)
+			var all sync.WaitGroup
+			for range 2 + r.IntN(3) {
+				one, other := scope(), scope()
+				what := r.IntN(4)
+				all.Go(func() {
+					var err, may error
+					switch what {
+					case 0:
+						err, may = inf.AddScope(one), kinglet.ErrScopeExists
+					case 1:
+						err, may = inf.RemoveScope(one.Scope.ID), kinglet.ErrNoScope
+					case 2:
+						err, may = inf.SetScopes(one, other), kinglet.ErrScopeExists
+					default:
+						if err := inf.SetScopes(one, refused); !errors.As(err, new(*source.LeftOutError)) {
+							t.Errorf("a scope without what an index reads: %v", err)
+						}
+					}
+					if err != nil && !errors.Is(err, may) {
+						t.Error(err)
+					}
+				})
+			}
+			run(1)
+			all.Wait()
+			run(2)
+			defer stop()
+			synctest.Wait()
+			known := inf.(*sharedInformer).scopeIDs()
+			for _, id := range append(ids, "d") {
+				if _, has := inf.Kinglet().SourceStatus(id); has != slices.Contains(known, id) {
+					t.Errorf("scope %s: the informer has it: %t, and knows %q", id, has, known)
+				}
+			}
+			if !inf.HasSynced() {
+				t.Errorf("with %q it does not sync: %v", known, inf.Status().LastError)
 			}
 		})
-		both.Go(func() {
-			if err := inf.SetScopes(scopedOf("a", lw, nil)); err != nil {
-				t.Error(err)
-			}
-		})
-		both.Wait()
-		if err := inf.RemoveScope("b"); err == nil {
-			continue
-		} else if !errors.Is(err, kinglet.ErrNoScope) {
-			t.Fatal(err)
-		}
-		if err := inf.AddScope(scopedOf("b", lw, nil)); err != nil {
-			t.Fatal(err)
-		}
 	}
+}
+
+func TestASetScopesThatFailsChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := server(t, podIn("a", "x", "n1"))
+		inf := newScoped(t, ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}}, scopedOf("a", src, nil))
+		refused := scopedOf("b", src, nil)
+		refused.Keep = []string{"status.phase"}
+		fails := func() {
+			t.Helper()
+			if err := inf.SetScopes(refused); !errors.As(err, new(*source.LeftOutError)) {
+				t.Errorf("SetScopes: %v", err)
+			}
+		}
+		fails() // before it runs, too
+		defer runInformer(inf)()
+		before := inf.GetStore().LastStoreSyncResourceVersion()
+		fails()
+		if after := inf.GetStore().LastStoreSyncResourceVersion(); !inf.HasSynced() || before == "" || after != before {
+			t.Errorf("synced: %t, version %q, then %q", inf.HasSynced(), before, after)
+		}
+	})
 }
 
 func TestAScopedInformerHasTheNameOfItsObjectsAndNotOfAFile(t *testing.T) {

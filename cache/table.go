@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -29,8 +30,9 @@ type table struct {
 	// scopes returns the scopes of an informer of several; nil for one of everything.
 	scopes func() []string
 
-	mu       sync.Mutex
-	indexers Indexers // guarded by mu; never changed, but replaced
+	changing sync.Mutex // held while indexes are added or removed
+	// indexers is replaced, under changing. What it points to does not change.
+	indexers atomic.Pointer[Indexers]
 }
 
 // indexed adds and removes indexes.
@@ -60,7 +62,9 @@ func reportError(err error) {
 func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric, report func(error)) *table {
 	own := make(Indexers, len(indexers))
 	maps.Copy(own, indexers)
-	return &table{store: s, indexes: s, version: version, report: report, indexers: own}
+	t := &table{store: s, indexes: s, version: version, report: report}
+	t.indexers.Store(&own)
+	return t
 }
 
 // refused returns err if it prevented a write. Errors of index functions are
@@ -218,19 +222,14 @@ func (t *table) Resync() error { return nil }
 func (t *table) GetIndexers() Indexers { return maps.Clone(t.current()) }
 
 // current returns the index functions, which must not be changed.
-func (t *table) current() Indexers {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.indexers
-}
+func (t *table) current() Indexers { return *t.indexers.Load() }
 
 // AddIndexers adds indexes and fills them, or none of them if one of the names is in
-// use. Reads go on meanwhile.
+// use or one of the functions is refused. Reads go on meanwhile.
 func (t *table) AddIndexers(newIndexers Indexers) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make(Indexers, len(t.indexers)+len(newIndexers))
-	maps.Copy(all, t.indexers)
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	all := t.GetIndexers()
 	inUse := sets.Set[string]{}
 	for name, fn := range newIndexers {
 		if _, ok := all[name]; ok {
@@ -241,12 +240,17 @@ func (t *table) AddIndexers(newIndexers Indexers) error {
 	if inUse.Len() > 0 {
 		return &wordedError{fmt.Sprintf("indexer conflict: %v", inUse), store.ErrIndexExists}
 	}
+	var added []string
 	for name, fn := range storeIndexers(newIndexers) {
 		if err := t.refused(t.indexes.AddIndex(name, fn)); err != nil {
+			for _, name := range added {
+				_ = t.indexes.RemoveIndex(name) // it is there, see above
+			}
 			return fmt.Errorf("indexer conflict: %w", err)
 		}
+		added = append(added, name)
 	}
-	t.indexers = all
+	t.indexers.Store(&all)
 	return nil
 }
 
@@ -326,12 +330,13 @@ func (t *table) ListIndexFuncValues(indexName string) []string {
 
 // removeIndexer removes an index.
 func (t *table) removeIndexer(name string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.changing.Lock()
+	defer t.changing.Unlock()
 	if err := t.indexes.RemoveIndex(name); err != nil {
 		return err
 	}
-	t.indexers = maps.Clone(t.indexers)
-	delete(t.indexers, name)
+	left := t.GetIndexers()
+	delete(left, name)
+	t.indexers.Store(&left)
 	return nil
 }

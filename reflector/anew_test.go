@@ -49,4 +49,13 @@ func TestADelaySaysHowLongToWaitButNotLessThanTheServerDoes(t *testing.T) {
 		list := ` list "0" limit=500 continue=""`
 		expect(t, "asked", p.script.heard(), "0s"+list, "3s"+list, "23s"+list, "30s"+list, "30s"+list, `30s watch "5"`)
 	})
+	// The reflector's own waits, which double, would be longer than 7 s by now.
+	next = func() time.Duration { return time.Second }
+	play(t, Options{DisableWatchList: true, Delay: next, BackoffMin: time.Minute, BackoffMax: time.Hour}, []answer{
+		fails(slow), fails(slow), fails(errReset), lists("5"),
+	}, func(t *testing.T, p *playing) {
+		p.pass(time.Minute)
+		list := ` list "0" limit=500 continue=""`
+		expect(t, "asked", p.script.heard(), "0s"+list, "7s"+list, "14s"+list, "15s"+list, `15s watch "5"`)
+	})
 }

@@ -120,7 +120,7 @@
 // the time that the lists take, up to half a minute more if a probe gets no answer,
 // and 5 s if the server was restored to just the version of the last list, or up to a
 // minute if a ListerWatcher asks. Waits between requests that fail are at most a
-// minute.
+// minute, or what the server asks for with Retry-After and half a minute more.
 //
 // Two cases cannot be noticed in this way. A server may have passed the sink's
 // version before it was asked, by as many writes as the backup lacks. A

@@ -246,9 +246,9 @@ func (d *driver[T]) perform(e *machine.Effect) {
 }
 
 // once reports whether a refused list returns at once, so that Status shows the
-// refusal and the machine waits as long as the server asks. The source retries a later
-// page, since a failure would cost the pages before it. It also retries a list from a
-// version, since a server that lags asks to come back in a second.
+// refusal and the machine waits as long as the server asks. The source repeats a later
+// page, since a failure would cost the pages before it. It also repeats a list from a
+// version, since a server that lags asks to come back in a second. Neither waits for long.
 func once(r *machine.Request) bool {
 	return r.Verb == machine.VerbProbe || r.Continue == "" && (r.Version == "" || r.Version == "0")
 }
@@ -260,11 +260,6 @@ func (d *driver[T]) pause() time.Duration {
 	if delay == nil {
 		return d.draw(low, high)
 	}
-	wait := machine.Nanos(max(0, delay()))
-	// The width of the range is the machine's own delay. A lower end above it
-	// is the server's Retry-After.
-	if low > high-low {
-		wait = max(wait, low)
-	}
-	return time.Duration(wait)
+	// The lower end is at least the server's Retry-After, as much of it as counts.
+	return max(0, delay(), time.Duration(min(low, d.machine.Failure.RetryAfter)))
 }

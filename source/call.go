@@ -31,7 +31,7 @@ type result[R any] struct {
 
 // begin calls call on a goroutine of its own, with a context that ends with leave. A
 // result that nobody waits for is given to late. A panic is a *PanicError, and a call
-// that ends its goroutine fails too.
+// that ends its goroutine, or returns nil and no error, fails too.
 func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call func(context.Context) (R, error), late func(R)) *pending[R] {
 	p := &pending[R]{results: make(chan result[R]), intercepted: c, honours: honours, left: make(chan struct{}), late: late}
 	ctx, p.cancel = context.WithCancel(ctx)
@@ -49,6 +49,9 @@ func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call fun
 			}
 		}()
 		res.value, res.err = guard(func() (R, error) { return call(ctx) })
+		if res.err == nil && isNil(res.value) {
+			res.err = errNothing
+		}
 	}()
 	return p
 }
@@ -69,7 +72,7 @@ func (p *pending[R]) wait(ctx context.Context, onOpen func()) (res *result[R], a
 	for {
 		select {
 		case res := <-p.results:
-			if res.err == nil && !isNil(res.value) {
+			if res.err == nil {
 				open()
 			}
 			if p.intercepted != nil {

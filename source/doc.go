@@ -15,7 +15,7 @@
 //   - selection.go: which fields objects have. listwhole.go: lists of metadata, and of whole
 //     objects beside it.
 //   - map.go: Map turns objects into others. answer.go: the answers to own writes.
-//   - item.go, options.go, errors.go, sharing.go, readpath.go.
+//   - item.go, options.go, errors.go, sharing.go, readpath.go, repeat.go.
 //
 // # What T is
 //

@@ -39,13 +39,13 @@ type interception[T any] struct {
 
 // call returns a new Call, or nil if the interceptor is not to be tried. honours
 // reports that the ListerWatcher takes a context.
-func (g *interception[T]) call(honours, watch, metadata, once bool, asked metav1.ListOptions) *intercept.Call {
+func (g *interception[T]) call(honours, watch, metadata bool, asked metav1.ListOptions) *intercept.Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
-	return intercept.NewCall(watch, once, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
+	return intercept.NewCall(watch, g.want.typ == partialType, asked, &g.route, g.opts.maxDelay(), func(resource schema.GroupVersionResource, named string) (string, error) {
 		return g.accept(resource, named, watch, metadata)
 	})
 }
@@ -274,8 +274,6 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 		return nil, s.interception.close(fmt.Errorf("%w: it did not return its watch within %v", ErrPostProcessed, grace))
 	case err != nil:
 		return nil, err
-	case res.err == nil && res.value == nil:
-		res.err = errNothing
 	}
 	if res.err != nil {
 		return nil, s.interception.failing(res.err)

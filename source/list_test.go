@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 func TestListEqualsTheTypedClient(t *testing.T) {
@@ -188,26 +191,57 @@ func TestWhatTheServerRefusesComesAsItsStatus(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsFollowedAndThenReported(t *testing.T) {
-	var calls atomic.Int32
-	refuse := int32(2)
-	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if calls.Add(1) <= refuse {
-			w.Header().Set("Retry-After", "0")
-			answerStatus(&apierrors.NewTooManyRequests("busy", 0).ErrStatus)(w, r)
-			return
+// A request is sent eleven times at most, and once if the server asks for more than half a
+// minute: the reflector waits then, and its status shows it.
+func TestAShortRetryAfterIsFollowedAndThenReported(t *testing.T) {
+	for _, c := range []struct {
+		refusals, asks int
+		once           bool
+		calls          int
+		fails          bool
+	}{
+		{refusals: 2, asks: 7, calls: 3},
+		{refusals: 10, asks: 30, calls: 11},
+		{refusals: 11, asks: 7, calls: 11, fails: true},
+		{refusals: 1, asks: 31, calls: 1, fails: true},
+		{refusals: 1, asks: 86400, calls: 1, fails: true},
+		{refusals: 1, asks: 7, once: true, calls: 1, fails: true},
+	} {
+		calls := 0
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			if calls++; calls <= c.refusals {
+				w.Header().Set("Retry-After", strconv.Itoa(c.asks))
+				answerStatus(&apierrors.NewTooManyRequests("busy", c.asks).ErrStatus)(w, r)
+				return
+			}
+			answer("application/json", jsonBytes(podList("3", "a")))(w, r)
 		}
-		answer("application/json", jsonBytes(podList("3", "a")))(w, r)
-	})
-	src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 1 || calls.Load() != 3 {
-		t.Errorf("%d items after %d calls: %v", len(got.items), calls.Load(), err)
-	}
-	calls.Store(0)
-	refuse = 1 << 30
-	if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !apierrors.IsTooManyRequests(err) {
-		t.Errorf("%v", err)
+		cfg := func() *rest.Config {
+			return &rest.Config{Host: "http://server", QPS: -1, Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				w := httptest.NewRecorder()
+				handler(w, req)
+				return w.Result(), nil
+			})}
+		}
+		for kind, made := range map[string]func() Source[*corev1.Pod]{
+			"REST": func() Source[*corev1.Pod] { return must(FromConfig[*corev1.Pod](cfg(), podGVR, Options{})) },
+			"with an interceptor": func() Source[*corev1.Pod] {
+				src, _ := intercepted(podClosures(wrapped(cfg())))
+				return src
+			},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				calls = 0
+				began := time.Now()
+				got, err := list(t, made(), ListRequest[*corev1.Pod]{Once: c.once})
+				if calls != c.calls || apierrors.IsTooManyRequests(err) != c.fails || err == nil != (len(got.items) == 1) {
+					t.Errorf("%s, %+v: %d items after %d calls: %v", kind, c, len(got.items), calls, err)
+				}
+				if took, want := time.Since(began), time.Duration((c.calls-1)*c.asks)*time.Second; took != want {
+					t.Errorf("%s, %+v: it took %v, want %v", kind, c, took, want)
+				}
+			})
+		}
 	}
 }
 

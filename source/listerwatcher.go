@@ -147,11 +147,8 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	return s.lister.List(ctx, req, yield)
 }
 
-// list calls lw once.
+// list calls lw, and again if a refusal passed the interceptor, which kept it from the client.
 func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	lo := listOptions(&s.opts, req)
 	if lo.Limit == 0 && lo.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan {
 		// Without a limit, no match means the same, and closures that look at
@@ -165,19 +162,31 @@ func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(P
 		}
 		return s.lw.List(lo)
 	}
-	p := begin(ctx, s.interception.call(honours, false, req.metadata, req.Once, lo), honours, call, func(runtime.Object) {})
-	defer p.leave()
+	return repeated(ctx, req.Once, func() (after time.Duration, err error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		c := s.interception.call(honours, false, req.metadata, lo)
+		p := begin(ctx, c, honours, call, func(runtime.Object) {})
+		defer p.leave()
+		err = s.listed(ctx, p, &req, yield)
+		return c.RetryAfter(), err
+	})
+}
+
+// listed yields what a call of lw lists.
+func (s *lwSource[T]) listed(ctx context.Context, p *pending[runtime.Object], req *ListRequest[T], yield func(Page[T]) error) error {
 	res, a, err := p.wait(ctx, nil)
 	switch {
 	case err != nil:
 		return failed(ctx, err)
 	case a != nil:
-		return s.listIntercepted(ctx, p, a, &req, yield)
+		return s.listIntercepted(ctx, p, a, req, yield)
 	case res.err != nil:
 		return failed(ctx, res.err)
 	}
 	s.interception.left(p.intercepted, req.OnPath)
-	page, err := s.page(res.value)
+	page, err := guard(func() (Page[T], error) { return s.page(res.value) })
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -186,9 +195,6 @@ func (s *lwSource[T]) list(ctx context.Context, req ListRequest[T], yield func(P
 
 func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	var page Page[T]
-	if list == nil {
-		return page, errNothing
-	}
 	if status, ok := list.(*metav1.Status); ok {
 		return page, statusError(status)
 	}
@@ -228,7 +234,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return s.lw.Watch(lo)
 	}
 	began := time.Now()
-	p := begin(ctx, s.interception.call(honours, true, false, true, lo), honours, call, stopWatch)
+	p := begin(ctx, s.interception.call(honours, true, false, lo), honours, call, stopWatch)
 	defer p.leave()
 	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
@@ -238,8 +244,6 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return s.watchIntercepted(ctx, p, a, &req, yield)
 	case res.err != nil:
 		return failed(ctx, res.err)
-	case res.value == nil:
-		return failed(ctx, errNothing)
 	}
 	s.interception.left(p.intercepted, req.OnPath)
 	return s.relay(ctx, res.value, &req, time.Since(began), yield)
@@ -301,9 +305,6 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRe
 // stopWatch stops w and reads it until it is closed, at most for grace: its sender
 // may be waiting for a reader.
 func stopWatch(w watch.Interface) {
-	if w == nil {
-		return
-	}
 	w.Stop()
 	late := time.After(grace)
 	for {

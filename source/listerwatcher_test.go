@@ -141,6 +141,24 @@ func TestACallThatPanicsOrEndsItsGoroutineFails(t *testing.T) {
 	}
 }
 
+// Fakes return nil pointers when a reactor returns nil.
+func TestACallThatReturnsANilOfAnyTypeFails(t *testing.T) {
+	for _, nothing := range []closures{
+		{list: func(metav1.ListOptions) (apiruntime.Object, error) { return nil, nil }, watch: func(metav1.ListOptions) (watch.Interface, error) { return nil, nil }},
+		{
+			list:  func(metav1.ListOptions) (apiruntime.Object, error) { return (*corev1.PodList)(nil), nil },
+			watch: func(metav1.ListOptions) (watch.Interface, error) { return (*watch.FakeWatcher)(nil), nil },
+		},
+	} {
+		src := must(FromListerWatcher[*corev1.Pod](nothing, Options{}))
+		_, listed := list(t, src, ListRequest[*corev1.Pod]{})
+		_, watched := watchAll(t, src, WatchRequest[*corev1.Pod]{})
+		if !errors.Is(listed, errNothing) || !errors.Is(watched, errNothing) {
+			t.Errorf("list: %v, watch: %v", listed, watched)
+		}
+	}
+}
+
 func TestAnObjectThatCannotBeCopiedIsAnError(t *testing.T) {
 	obj := unstructured.Unstructured{Object: map[string]any{"kind": "A", "apiVersion": "example.com/v1", "spec": map[string]any{"replicas": 3}}} // no int64
 	obj.SetName("a")

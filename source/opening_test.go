@@ -54,7 +54,7 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 			switch c.fails {
 			case nil:
 			case errNothing:
-				return nil, nil
+				return (*watch.FakeWatcher)(nil), nil
 			default:
 				return nil, c.fails
 			}

@@ -151,8 +151,8 @@ func (s *restSource[T]) Traits() Traits { return s.traits }
 
 func (s *restSource[T]) String() string { return s.name }
 
-// List implements Source. It is subject to the client's rate limit, and client-go
-// retries it while the server answers with Retry-After, ten times at most, unless
+// List implements Source. It is subject to the client's rate limit, and repeated while
+// the server answers with a Retry-After of half a minute at most, ten times, unless
 // req.Once is set. A refusal is returned as an apierrors.APIStatus.
 func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	return s.lister.List(ctx, req, yield)
@@ -171,11 +171,11 @@ func (s *restSource[T]) list(ctx context.Context, req ListRequest[T], yield func
 	if req.metadata {
 		accept = s.acceptMetadata
 	}
-	r := s.request(&lo, accept)
-	if req.Once {
-		r.MaxRetries(0)
-	}
-	body, err := r.Stream(within)
+	var body io.ReadCloser
+	err := repeated(within, req.Once, func() (_ time.Duration, err error) {
+		body, err = s.request(&lo, accept).MaxRetries(0).Stream(within)
+		return retryAfter(err), err
+	})
 	if err != nil {
 		return failed(ctx, err)
 	}

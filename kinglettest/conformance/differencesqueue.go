@@ -154,11 +154,29 @@ func liveIndexers(t *testing.T, im Implementation) string {
 	return "the store does not have the indexer"
 }
 
-// readsWait blocks a write in an index function. A read that has not returned after a
-// tenth of a second counts as waiting for it.
+// readsWait blocks an Add, and an AddIndexers, in an index function.
 func readsWait(t *testing.T, im Implementation) string {
+	waits := map[bool]string{true: "waits", false: "does not wait"}
+	add := waits[readWaits(t, im, func(s kc.Indexer, slow kc.Indexers) error {
+		must(t, s.AddIndexers(slow))
+		return s.Add(keyed{"b", 2})
+	})]
+	index := waits[readWaits(t, im, func(s kc.Indexer, slow kc.Indexers) error {
+		must(t, s.Add(keyed{"b", 2}))
+		return s.AddIndexers(slow)
+	})]
+	if add != index {
+		return add + " for Add, " + index + " for AddIndexers"
+	}
+	return add
+}
+
+// readWaits reports whether reads wait for a write that is blocked in an index function:
+// whether they have not returned after a tenth of a second.
+func readWaits(t *testing.T, im Implementation, write func(s kc.Indexer, slow kc.Indexers) error) bool {
 	inside, release := make(chan struct{}), make(chan struct{})
-	s := im.NewIndexer(keyOfKeyed, kc.Indexers{"slow": func(obj any) ([]string, error) {
+	s := im.NewIndexer(keyOfKeyed, kc.Indexers{"fast": func(any) ([]string, error) { return []string{"x"}, nil }})
+	slow := kc.Indexers{"slow": func(obj any) ([]string, error) {
 		if obj.(keyed).value == 2 {
 			select {
 			case inside <- struct{}{}:
@@ -167,30 +185,34 @@ func readsWait(t *testing.T, im Implementation) string {
 			<-release
 		}
 		return []string{"x"}, nil
-	}})
+	}}
 	must(t, s.Add(keyed{"a", 1}))
-	written, read := make(chan error, 1), make(chan string, 1)
-	go func() { written <- s.Add(keyed{"b", 2}) }()
+	written, read := make(chan error, 1), make(chan struct{})
+	go func() { written <- write(s, slow) }()
 	<-inside
 	go func() {
-		item, exists, err := s.GetByKey("a")
+		defer close(read)
+		_, _, _ = s.GetByKey("a")
 		_ = s.List()
-		_, _ = s.ByIndex("slow", "x")
-		read <- fmt.Sprint(item, exists, err)
+		_, _ = s.ByIndex("fast", "x")
+		_, _ = s.IndexKeys("fast", "x")
+		_, _ = s.Index("fast", keyed{"a", 1})
+		_ = s.ListIndexFuncValues("fast")
+		_ = s.GetIndexers()
 	}()
-	outcome := "does not wait"
+	waits := false
 	timeout := time.NewTimer(100 * time.Millisecond)
 	defer timeout.Stop()
 	select {
 	case <-read:
 		close(release)
 	case <-timeout.C:
-		outcome = "waits"
+		waits = true
 		close(release)
 		<-read
 	}
 	must(t, <-written)
-	return outcome
+	return waits
 }
 
 func mutationForgotten(t *testing.T, im Implementation) string {

@@ -14,5 +14,5 @@ func ExampleImplementation() {
 	// im.NewStore = func(key cache.KeyFunc) cache.Store { return mine.NewStore(key) }
 	// conformance.Run(t, im, conformance.Options{Rows: []string{"store"}})
 	fmt.Println(im.Name, "has", len(conformance.Rows()), "rows to keep")
-	// Output: mine has 7 rows to keep
+	// Output: mine has 8 rows to keep
 }

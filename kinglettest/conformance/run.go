@@ -145,6 +145,7 @@ func Rows() []Row {
 		listWatchRow(),
 		reflectorRow(),
 		controllerRow(),
+		panicsRow(),
 		sharedInformerRow(),
 		errorsRow(),
 		waitsRow(),

@@ -3,6 +3,8 @@ package faults_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +74,71 @@ func TestA429OnWatchIsAskedAgainFromTheSameVersionAfterRetryAfter(t *testing.T) 
 		r.apart(reqs, 1, retryAfter)
 		r.heard("update o0=2")
 	})
+}
+
+// Whatever was refused, the next request comes no sooner than the server asks, and no later
+// than the five minutes that count of what it asks.
+func TestARetryAfterIsKeptUpToFiveMinutesWhateverWasRefused(t *testing.T) {
+	const counts, jitter = 5 * time.Minute, 30 * time.Second
+	is := func(what string) func(*apiserver.Request) bool {
+		return func(q *apiserver.Request) bool { return strings.HasPrefix(name(q), what) }
+	}
+	for what, c := range map[string]struct {
+		refused func(*apiserver.Request) bool
+		synced  bool
+		objects int
+	}{
+		"first list":    {refused: is("list 0")},
+		"later page":    {refused: is("continue"), objects: 501},
+		"watch":         {refused: is("watch"), synced: true},
+		"relist":        {refused: is("list"), synced: true},
+		"initial watch": {refused: apiserver.On("watch")},
+	} {
+		for _, asks := range []time.Duration{retryAfter, 24 * time.Hour} {
+			t.Run(fmt.Sprint(what, ", ", asks), func(t *testing.T) {
+				busy := apiserver.Script{{Match: c.refused, Times: -1, Fault: apiserver.Fault{
+					Answer: apierrors.NewTooManyRequests("slow down", int(asks/time.Second)),
+				}}}
+				s := setup{server: paged, objects: c.objects, script: busy}
+				switch {
+				case c.synced:
+					s.script = nil
+				case what == "later page": // the first list comes in one piece
+					s.script = append(apiserver.Script{{Match: apiserver.On("list"), Fault: apiserver.Fault{Answer: expired()}}}, busy...)
+				}
+				each(t, s, func(r *rig) {
+					if c.synced {
+						r.synced()
+						r.arm(busy)
+						r.disconnect(func() {
+							r.storage.Skip(10)
+							if what == "relist" {
+								r.storage.Compact(r.storage.Revision())
+							}
+						})
+					}
+					testbubble.Elapse(12 * time.Minute)
+					reqs := r.took()
+					refused := 0
+					for i, q := range reqs[:len(reqs)-1] {
+						if q.fault && (what != "later page" || q.what == "continue") {
+							refused++
+							r.apart(reqs, i, min(asks, counts))
+						}
+					}
+					if refused < 2 {
+						r.t.Errorf("asked for %v in 12 minutes", reqs)
+					}
+					r.arm(nil)
+					r.put("o0", "2")
+					testbubble.Elapse(counts + jitter)
+					if shown := r.values(); !slices.Contains(shown, "o0=2") {
+						r.t.Errorf("%v after the server has recovered it shows %d objects", counts+jitter, len(shown))
+					}
+				})
+			})
+		}
+	}
 }
 
 // Each of them is what a server says while it restarts, loses its leader, or

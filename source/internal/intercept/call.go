@@ -41,8 +41,6 @@ type Call struct {
 	// either the transport's or the source's.
 	Responses chan *Response
 	watch     bool
-	// once returns a refusal at once, whatever Retry-After says, as watches do.
-	once bool
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
@@ -79,11 +77,10 @@ const (
 )
 
 // NewCall returns a call for the options asked. accept returns the Accept header for
-// objects of a resource. once returns a refusal at once, whatever Retry-After says. Events of
-// a watch may wait for delay, and it is sent as route says.
-func NewCall(watch, once, metadata bool, asked metav1.ListOptions, route *connection.Route, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
+// objects of a resource. Events of a watch may wait for delay, and it is sent as route says.
+func NewCall(watch, metadata bool, asked metav1.ListOptions, route *connection.Route, delay time.Duration, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
-		Responses: make(chan *Response), watch: watch, once: once, metadata: metadata, asked: asked, route: route, delay: delay, accept: accept,
+		Responses: make(chan *Response), watch: watch, metadata: metadata, asked: asked, route: route, delay: delay, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }
@@ -183,13 +180,27 @@ func (c *Call) Failure(err error) error {
 // which would do so itself, silently.
 func (c *Call) refused(resp *http.Response) {
 	after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if !c.once || err != nil {
+	if err != nil {
 		return
 	}
 	resp.Header.Del("Retry-After")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retryAfter = after
+}
+
+// RetryAfter returns how long to wait before the request is sent again, if it was refused and
+// the client does not know; 0 otherwise, and for a nil Call.
+func (c *Call) RetryAfter() time.Duration {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == delivered {
+		return 0
+	}
+	return time.Duration(c.retryAfter) * time.Second
 }
 
 // Refusal returns the client's error of a refused request with what refused has hidden.
