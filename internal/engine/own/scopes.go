@@ -15,8 +15,8 @@ type scopeState struct {
 	store.Scope
 	// whole reports that objects leave the scope's collection only by being deleted.
 	whole func() bool
-	// at is the version of the scope's source that the store has reached. The store's
-	// own version may differ after a direct write.
+	// at is the version of the scope's source that the store has reached: its
+	// ReportedVersion.
 	at string
 	// listed: the store has had a list of the scope.
 	listed bool

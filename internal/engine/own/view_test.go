@@ -56,7 +56,7 @@ func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
 		at := map[string]int{}
 		for _, scope := range []string{"a", "b", "c"} {
 			at[scope] = 100 + rnd.IntN(100)
-			s.SetResourceVersion(scope, strconv.Itoa(at[scope]))
+			_, _ = s.Apply(store.Batch[*item]{Scope: store.Scope{ID: scope}, ResourceVersion: strconv.Itoa(at[scope]), Reported: true}, nil)
 		}
 		want := map[string]*item{}
 		for range rnd.IntN(20) {

@@ -338,13 +338,13 @@ func (w *Writes[T]) resolve(over *overlay[T], key store.Key) state[T] {
 		obj, ok := w.opts.Store.Get(key)
 		return state[T]{obj: obj, shown: ok}
 	}
-	at := w.opts.Store.ResourceVersion(e.scope)
+	at := w.opts.Store.ReportedVersion(e.scope)
 	obj, ok := w.opts.Store.Get(key)
-	if w.opts.Store.ResourceVersion(e.scope) != at {
+	if w.opts.Store.ReportedVersion(e.scope) != at {
 		// The object may be newer than the version. A removal hides what is older than
 		// it, by the version if objects have none.
 		v := w.opts.Store.Snapshot()
-		at = v.ResourceVersion(e.scope)
+		at = v.ReportedVersion(e.scope)
 		obj, ok = v.Get(key)
 	}
 	return e.resolve(&w.opts.Rules, at, obj, ok)
