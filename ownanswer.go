@@ -187,7 +187,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 // before.
 func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time) error {
 	key := Key{Namespace: m.Namespace, Name: m.Name}
-	scope, was, err := i.readAnswer(source.Answer{Metadata: m}, key)
+	was, err := i.readAnswer(source.Answer{Metadata: m}, key)
 	switch {
 	case errors.Is(err, ErrNotCovered):
 		return nil
@@ -195,7 +195,7 @@ func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time) error {
 		return i.notWritten(key, err)
 	case was.Coverage == source.NotCovered:
 		// It was not in the collection, although the store may still have it.
-		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, Scope: scope, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
+		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
 	}
 	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: true, Sent: sent}))
 }

@@ -140,23 +140,19 @@ func (m *model) record(a *answer) {
 	if m.writes.Noticed(time.Now()) != nil {
 		return
 	}
-	scope, ok := m.writes.ScopeOf(store.Key{Name: name})
-	if !ok {
-		return
-	}
 	coverage := source.Covered
 	if m.selector && !a.obj.selected {
 		coverage = source.NotCovered
 	}
 	if a.removed && (!a.marks || coverage == source.Covered) {
-		r := Removal{Key: store.Key{Name: name}, Scope: scope, UID: a.obj.uid, Marked: a.marks, Sent: a.sent, Time: m.clock}
+		r := Removal{Key: store.Key{Name: name}, UID: a.obj.uid, Marked: a.marks, Sent: a.sent, Time: m.clock}
 		if a.marks {
 			r.Version = strconv.Itoa(a.obj.version)
 		}
 		_ = m.writes.Removed(r)
 		return
 	}
-	w := Write[*modelObject]{Key: store.Key{Name: name}, Scope: scope, UID: a.obj.uid, Version: strconv.Itoa(a.obj.version), Sent: a.sent, Time: m.clock}
+	w := Write[*modelObject]{Key: store.Key{Name: name}, UID: a.obj.uid, Version: strconv.Itoa(a.obj.version), Sent: a.sent, Time: m.clock}
 	if w.Unread = a.unread; !w.Unread {
 		w.Object = a.obj
 	}
