@@ -201,7 +201,7 @@ func (o *OnDemand[T]) start(ctx context.Context) (end func()) {
 // request's, or those of AwaitOwnWrites.
 func (o *OnDemand[T]) Get(ctx context.Context, key Key) (T, error) {
 	var none T
-	if o.OwnWritesUnsure() {
+	if o.OwnWritesUnsure() && ctx.Value(withoutOwnWrites{}) == nil {
 		if err := o.AwaitOwnWrites(ctx, key); err != nil {
 			return none, err
 		}

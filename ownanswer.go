@@ -133,7 +133,7 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
 
 // deletedMany records the answer to the deletion of a collection: the objects as they
 // were, of which some are gone and some are marked for deletion. If the answer does not
-// list them, it is found out what is left.
+// list them, or they were marked before, it is found out what is left.
 func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error {
 	if err := i.own.Noticed(time.Now()); err != nil {
 		return err
@@ -142,9 +142,22 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	if objects := source.AnswerMetadata(body); objects != nil {
 		for n := range objects {
 			m := &objects[n]
-			if m.DeletionTimestamp == nil {
-				errs = append(errs, i.deletedOf(m, w.sent))
+			switch grace := m.DeletionGracePeriodSeconds; {
+			case m.DeletionTimestamp == nil:
+				errs = append(errs, i.deletedOf(m, w.sent, true))
 				continue
+			case len(m.Finalizers) == 0 || grace != nil && *grace > 0:
+				// It is gone, or its end has come closer, or neither.
+				now, err := list()
+				if err != nil {
+					return errors.Join(append(errs, i.notListed(w, err))...)
+				}
+				at := slices.IndexFunc(now, func(o metav1.ObjectMeta) bool { return o.UID == m.UID })
+				if at < 0 {
+					errs = append(errs, i.deletedOf(m, w.sent, false))
+					continue
+				}
+				m = &now[at]
 			}
 			// Somebody else has marked it, and reads may not show that yet.
 			err := i.wrote(source.Answer{Metadata: m, Resource: w.resource}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
@@ -158,7 +171,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	before := i.Snapshot()
 	objects, err := list()
 	if err != nil {
-		return i.notWritten(w.key, fmt.Errorf("a collection was deleted, and reads may be older than that: %w", err))
+		return i.notListed(w, err)
 	}
 	left := make(map[types.UID]bool, len(objects))
 	for n := range objects {
@@ -183,11 +196,16 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	return errors.Join(errs...)
 }
 
-// deletedOf records that an object was deleted or marked for deletion. m is what it was
-// before.
-func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time) error {
+// notListed returns the error for a deleted collection of which it is not known what is left.
+func (i *Informer[T]) notListed(w *clientWrite, err error) error {
+	return i.notWritten(w.key, fmt.Errorf("a collection was deleted, and reads may be older than that: %w", err))
+}
+
+// deletedOf records that an object was deleted or, if marked is set, perhaps only marked for
+// deletion. m is what it was before.
+func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time, marked bool) error {
 	key := Key{Namespace: m.Namespace, Name: m.Name}
-	scope, was, err := i.readAnswer(source.Answer{Metadata: m}, key)
+	was, err := i.readAnswer(source.Answer{Metadata: m}, key)
 	switch {
 	case errors.Is(err, ErrNotCovered):
 		return nil
@@ -195,9 +213,9 @@ func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time) error {
 		return i.notWritten(key, err)
 	case was.Coverage == source.NotCovered:
 		// It was not in the collection, although the store may still have it.
-		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, Scope: scope, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
+		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
 	}
-	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: true, Sent: sent}))
+	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: marked, Sent: sent}))
 }
 
 // deleting reports whether an object is marked for deletion. One without metadata may be.

@@ -97,7 +97,8 @@ var _ OwnWriter = (*Informer[any])(nil)
 // withoutOwnWrites is the key of a context's value.
 type withoutOwnWrites struct{}
 
-// WithoutOwnWrites returns a context whose requests OwnWrites does not record.
+// WithoutOwnWrites returns a context whose requests OwnWrites does not record, and with
+// which OnDemand.Get does not wait for those that it has recorded.
 func WithoutOwnWrites(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutOwnWrites{}, true)
 }

@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -59,28 +60,23 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 			<-one.done
 		}
 	}
-	before := make([]string, len(added))
+	next := make([]*pipeline[T], len(added))
 	for n, s := range added {
-		before[n] = p.versionReached(s.Scope, leaving)
+		if next[n], err = p.pipeline(s, p.versionReached(s.Scope, leaving)); err != nil {
+			next = nil
+			break
+		}
 	}
 	for _, one := range leaving {
 		one.sink.Leave(without(one.Scope, added))
 	}
-	p.forget(leaving)
-	for n, s := range added {
-		if err := p.add(s, true, before[n]); err != nil {
-			for _, s := range added[n:] {
-				for _, err := range p.informer.own.Leave(s.Scope.ID) {
-					p.informer.opts.OnError(err)
-				}
-			}
-			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, err)
+	joined, failed := p.replace(leaving, next)
+	for _, s := range added[joined:] {
+		for _, err := range p.informer.own.Leave(s.Scope.ID) {
+			p.informer.opts.OnError(err)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.announceLocked()
-	return nil
+	return cmp.Or(err, failed)
 }
 
 // beginChange stops the sources that are not named, whose scope IDs stay in use. It
@@ -152,11 +148,19 @@ func firstKey(scope store.Scope) (key store.Key) {
 	return key
 }
 
-// forget removes sources whose objects are gone.
-func (p *sources[T]) forget(gone []*pipeline[T]) {
+// replace replaces sources that have ended with others in one step, so that a key which is
+// in the scope of both has a source throughout. It returns how many were added.
+func (p *sources[T]) replace(ended, next []*pipeline[T]) (joined int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = slices.DeleteFunc(slices.Clone(p.all), func(one *pipeline[T]) bool { return slices.Contains(gone, one) })
+	p.all = slices.DeleteFunc(slices.Clone(p.all), func(one *pipeline[T]) bool { return slices.Contains(ended, one) })
+	for n, one := range next {
+		if err := p.joinLocked(one, true); err != nil {
+			return n, fmt.Errorf("source of scope %q: %w", one.Scope.ID, err)
+		}
+	}
+	p.announceLocked()
+	return len(next), nil
 }
 
 // without returns a scope without the keys in the scopes of others.

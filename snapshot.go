@@ -77,7 +77,7 @@ func (s Snapshot[T]) Indexes() []string { return s.view.Base.Indexes() }
 // ResourceVersion returns the version of the given scope (its ID) that the store's
 // part of the snapshot equals; empty before the first list. The program's own writes
 // in the snapshot are newer.
-func (s Snapshot[T]) ResourceVersion(scope string) string { return s.view.Base.ResourceVersion(scope) }
+func (s Snapshot[T]) ResourceVersion(scope string) string { return s.view.Base.ReportedVersion(scope) }
 
 // Check checks the invariants of the store, for tests: see store.Snapshot.Check.
 func (s Snapshot[T]) Check() error { return s.view.Base.Check() }
@@ -159,4 +159,4 @@ func (l *latest[T]) IndexValues(index string) (iter.Seq[string], error) {
 
 func (l *latest[T]) Indexes() []string { return l.store.Indexes() }
 
-func (l *latest[T]) ResourceVersion(scope string) string { return l.store.ResourceVersion(scope) }
+func (l *latest[T]) ResourceVersion(scope string) string { return l.store.ReportedVersion(scope) }

@@ -149,7 +149,7 @@ type pipeline[T any] struct {
 // with ErrStopped once the informer has stopped. The scope of New's source is
 // everything, which leaves no key to another one.
 func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
-	if err := i.sources.add(s, false, ""); err != nil {
+	if err := i.sources.add(s); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
 	}
 	return nil
@@ -209,13 +209,22 @@ func (p *sources[T]) findLocked(scope string) *pipeline[T] {
 	return nil
 }
 
-// add adds a source. entered is set if its scope is already among those of own writes.
-// before is the version at which the store holds objects of the scope; empty if it holds
-// none.
-func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
+func (p *sources[T]) add(s ScopedSource[T]) error {
 	if err := p.check(s); err != nil {
 		return err
 	}
+	one, err := p.pipeline(s, "")
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.joinLocked(one, false)
+}
+
+// pipeline returns a source with its reflector. before is the version at which the store
+// holds objects of the scope; empty if it holds none.
+func (p *sources[T]) pipeline(s ScopedSource[T], before string) (_ *pipeline[T], err error) {
 	i := p.informer
 	one := &pipeline[T]{ScopedSource: s, before: before, listed: make(chan struct{}), done: make(chan struct{})}
 	followed, stepped := s.Source, (func([]store.Change[T], bool))(nil)
@@ -239,23 +248,24 @@ func (p *sources[T]) add(s ScopedSource[T], entered bool, before string) error {
 	})
 	opts := i.opts.reflector()
 	opts.Scope, opts.Held, opts.Latest = s.Scope, before, i.own.Recent
-	var err error
-	if one.reflector, err = reflector.New(followed, one.sink, opts); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	one.reflector, err = reflector.New(followed, one.sink, opts)
+	return one, err
+}
+
+// joinLocked adds a source, and starts it during Run. entered is set if its scope is already
+// among those of own writes.
+func (p *sources[T]) joinLocked(one *pipeline[T], entered bool) error {
 	if p.ended || p.ctx != nil && p.ctx.Err() != nil {
 		return ErrStopped
 	}
-	if p.findLocked(s.Scope.ID) != nil {
+	if p.findLocked(one.Scope.ID) != nil {
 		return ErrScopeExists
 	}
 	p.all = append(slices.Clip(p.all), one)
 	p.epoch.Add(1)
 	p.several.Store(p.several.Load() || len(p.all) > 1)
 	if !entered {
-		i.own.Enter(s.Scope, func() bool { return s.Source.Traits().Whole })
+		p.informer.own.Enter(one.Scope, func() bool { return one.Source.Traits().Whole })
 	}
 	if p.ctx != nil {
 		p.startLocked(one)
@@ -308,11 +318,8 @@ func (p *sources[T]) remove(scope string) error {
 		<-one.done
 	}
 	one.sink.Leave(one.Scope)
-	p.forget([]*pipeline[T]{one})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.announceLocked()
-	return nil
+	_, err = p.replace([]*pipeline[T]{one}, nil)
+	return err
 }
 
 // beginRemoval marks a source as leaving. Its scope ID stays in use until its objects

@@ -93,10 +93,6 @@ func (i *Informer[T]) removed(key Key, m own.Removal) error {
 	if err := i.own.Noticed(m.Time); err != nil {
 		return err
 	}
-	var ok bool
-	if m.Scope, ok = i.own.ScopeOf(key); !ok {
-		return errNoSourceOf
-	}
 	return i.own.Removed(m)
 }
 
@@ -118,7 +114,7 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 	if err := i.own.Noticed(now); err != nil {
 		return i.notWritten(key, err)
 	}
-	scope, written, err := i.readAnswer(a, key)
+	written, err := i.readAnswer(a, key)
 	if err != nil {
 		return i.notWritten(key, err)
 	}
@@ -128,10 +124,10 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 	}
 	if written.Gone {
 		return i.notWritten(key, i.own.Removed(own.Removal{
-			Key: key, Scope: scope, UID: written.UID, Version: written.ResourceVersion, Sent: sent, Time: now,
+			Key: key, UID: written.UID, Version: written.ResourceVersion, Sent: sent, Time: now,
 		}))
 	}
-	w := own.Write[T]{Key: key, Scope: scope, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread, Sent: sent, Time: now}
+	w := own.Write[T]{Key: key, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread, Sent: sent, Time: now}
 	if !w.Unread {
 		w.UID = i.opts.UID(written.Object)
 		if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
@@ -144,11 +140,11 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 	return i.notWritten(key, i.own.Wrote(w, written.Coverage))
 }
 
-// readAnswer reads the answer to a write with the source of a key, and returns the
-// key's scope.
-func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w source.Written[T], err error) {
+// readAnswer reads the answer to a write with the source of its key, which may be another
+// key than that of the answer.
+func (i *Informer[T]) readAnswer(a source.Answer, key Key) (w source.Written[T], err error) {
 	if v := reflect.ValueOf(a.Object); v.Kind() == reflect.Pointer && v.IsNil() {
-		return "", w, fmt.Errorf("a nil %T", a.Object)
+		return w, fmt.Errorf("a nil %T", a.Object)
 	}
 	if obj, ok := a.Object.(T); ok {
 		// The key of the store need not be that of the metadata.
@@ -160,20 +156,20 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 	for range 2 {
 		src := i.sources.sourceOf(key)
 		if src == nil {
-			return "", w, errNoSourceOf
+			return w, errNoSourceOf
 		}
 		if w, err = source.ReadAnswer(src.Source, a); errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
 			w, err = i.asWritten(a.Object)
 		}
 		if err != nil {
-			return "", w, err
+			return w, err
 		}
 		if src.Scope.Has(w.Key) {
-			return src.Scope.ID, w, nil
+			return w, nil
 		}
 		key = w.Key
 	}
-	return "", w, errNoSourceOf
+	return w, errNoSourceOf
 }
 
 // asWritten returns the write of an object if its source cannot read answers.

@@ -64,6 +64,7 @@
 // # Locks
 //
 // Cache.mu guards the map of kinds. It is held while a kind is added or removed, but
-// not while a call waits for one. kindInformer.mu is locked after it, and before those of
-// an informer. Cache.turn is taken before both, to change the namespaces of informers.
+// not while a call waits for one, nor while a function of the program runs. kindInformer.mu
+// is locked before those of an informer, and never under Cache.mu. Cache.turn is
+// taken before both, to change the namespaces of informers.
 package ctrlruntime

@@ -75,6 +75,9 @@ func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started,
 			h.generation = generation
 		}
 		if k, started, made, err = c.addKind(gvk, f, example, h); k != nil || err != nil {
+			if made {
+				c.advise(k, f)
+			}
 			return k, started, made, err
 		}
 	}
@@ -106,7 +109,6 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 	}
 	c.kinds[f][gvk] = k
 	if made {
-		c.adviseLocked(gvk, f)
 		c.showLocked(host)
 		if c.ctx != nil {
 			c.runLocked(host)
@@ -144,23 +146,29 @@ func (c *Cache) storedAs(gvk schema.GroupVersionKind, f form) form {
 	return f
 }
 
-// adviseLocked logs that metadata is listed and held twice, because a program asked for
-// the metadata of a kind before the kind.
-func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
-	k, m := c.kinds[f][gvk], c.kinds[metadataOnly][gvk]
+// advise logs that the metadata of a new kind is listed and held twice, because a program
+// asked for the metadata before the kind.
+func (c *Cache) advise(k *kind, f form) {
+	m, _ := c.existing(k.gvk, metadataOnly)
 	if f == metadataOnly || m == nil || m.storage == k.storage || !k.showsMetadata() {
 		return
 	}
 	logf.Log.WithName("kinglet").Info("The metadata of a kind was asked for before the kind, and has an informer of its own; ask for the kind first, or say Whole of it in ctrlruntime.Options.ByObject",
-		"kind", describe(gvk, f))
+		"kind", describe(k.gvk, f))
 }
 
 // remove removes a kind, and stops its storage if no other kind reads it.
 func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
+	k, _ := c.existing(gvk, f)
+	if k == nil {
+		return
+	}
+	// This may wait for an index function, which may read the cache. The next kind of the
+	// storage gives its indexes the same names, so they go before the kind does.
+	k.kindInformer.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.kinds[f][gvk]
-	if k == nil {
+	if k.removed {
 		return
 	}
 	delete(c.kinds[f], gvk)
@@ -176,7 +184,6 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	default:
 		close(k.ended)
 	}
-	k.kindInformer.close()
 }
 
 // wait blocks until all objects have been listed and the informer has synced. The

@@ -282,9 +282,10 @@ func (l *lean) shown(stored any) (any, bool) {
 	return stored, err != nil || !source.IsPartial(m) || l.short(m)
 }
 
-// getWhole gets an object of which only metadata is held.
+// getWhole gets an object of which only metadata is held. The caller has waited for own
+// writes, or does not want to.
 func (k *kind) getWhole(ctx context.Context, key kinglet.Key, out client.Object, asked *bool) error {
-	obj, err := k.informer.OnDemand().Get(ctx, key)
+	obj, err := k.informer.OnDemand().Get(kinglet.WithoutOwnWrites(ctx), key)
 	if err != nil {
 		return err
 	}

@@ -243,9 +243,9 @@ func (s *namespaceSet) inOrder() []kingletcache.ScopedListerWatcher {
 // errReplaced means that the namespaces that a read waited for have been replaced.
 var errReplaced = errors.New("the namespaces of the kind have changed")
 
-// UnlistableError reports a read of a kind that the server does not list: it has
-// answered two lists in a row with 404 or 405. A reader that waited for the list would
-// wait for ever.
+// UnlistableError reports a read of a kind that the server does not list: for half a
+// second or more it has answered all lists with 404 or 405. A reader that waited for the
+// list would wait for ever.
 type UnlistableError struct {
 	// Kind is what was to be read, and Resource what was to be listed for it.
 	Kind     schema.GroupVersionKind
@@ -304,8 +304,9 @@ func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-
 	}
 	var reason error
 	var look <-chan time.Time
+	var seen refusals
 	if forRead {
-		look, reason = time.Tick(lookEvery), h.refused(id)
+		look, reason = time.Tick(lookEvery), h.refused(id, &seen)
 	}
 	for reason == nil {
 		select {
@@ -318,7 +319,7 @@ func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-
 		case <-ctx.Done():
 			reason = context.Cause(ctx)
 		case <-look:
-			reason = h.refused(id)
+			reason = h.refused(id, &seen)
 		}
 	}
 	select {
@@ -336,16 +337,39 @@ func (h *storage) await(ctx context.Context, s *namespaceSet, id string, done <-
 	return failed
 }
 
-// refused returns a *UnlistableError if the server has refused the last two lists of a
-// scope, and nil otherwise. One refusal may be from a server that does not know a new
-// definition yet, and a 403 may be followed by a grant.
-func (h *storage) refused(id string) error {
+// refusedFor is how long a server has to refuse all lists: less than the reflector waits
+// after a failure, 800 ms, so that the lists before and after such a wait are enough.
+const refusedFor = time.Second / 2
+
+// refusals is what a read that waits has seen: since when all lists were refused, and how
+// often something else had failed before.
+type refusals struct {
+	since  time.Time
+	others uint64
+}
+
+// refused returns a *UnlistableError if the server has refused every list of a scope for
+// refusedFor, and nil otherwise. A shorter time may be a moment in which the server does not
+// know a definition, and a 403 may be followed by a grant.
+func (h *storage) refused(id string, seen *refusals) error {
 	st, ok := h.informer.Kinglet().SourceStatus(id)
 	if !ok {
 		st = h.informer.Kinglet().Status().Status
 	}
-	missing := apierrors.IsNotFound(st.LastError) || apierrors.IsMethodNotSupported(st.LastError)
-	if !missing || !st.LastErrorTime.After(st.FailingSince) {
+	if !apierrors.IsNotFound(st.LastError) && !apierrors.IsMethodNotSupported(st.LastError) {
+		return nil
+	}
+	others := st.Errors
+	for _, of := range st.ErrorsBy {
+		others -= of[reflector.Code400] + of[reflector.Code404] // a 405 counts as 400
+	}
+	switch {
+	case others != seen.others:
+		*seen = refusals{st.LastErrorTime, others}
+	case others == 0:
+		seen.since = st.FailingSince
+	}
+	if st.LastErrorTime.Sub(seen.since) < refusedFor {
 		return nil
 	}
 	err := st.LastError

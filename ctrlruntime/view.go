@@ -88,7 +88,12 @@ func (v *View[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 
 // Snapshot returns the objects of this moment, for several reads that agree.
 func (v *View[T]) Snapshot() Snapshot[T] {
-	return Snapshot[T]{kind: v.kind, snap: v.kind.informer.Kinglet().Snapshot()}
+	now := v.kind.now.Load()
+	s := Snapshot[T]{kind: v.kind, snap: v.kind.informer.Kinglet().Snapshot()}
+	if v.kind.now.Load() == now { // else it may be of several watches
+		s.version = now.version(s.snap, metav1.NamespaceAll)
+	}
+	return s
 }
 
 // Snapshot is the objects of a View at one moment. It never changes: its objects,
@@ -97,8 +102,9 @@ func (v *View[T]) Snapshot() Snapshot[T] {
 //
 // It keeps its objects in memory. The zero Snapshot is not usable.
 type Snapshot[T client.Object] struct {
-	kind *kind
-	snap kinglet.Snapshot[any]
+	kind    *kind
+	snap    kinglet.Snapshot[any]
+	version string
 }
 
 // Get returns the object under key. It does not allocate, unless T is metadata and
@@ -115,9 +121,7 @@ func (s Snapshot[T]) Len() int { return s.snap.Len() }
 
 // ResourceVersion returns the version of the objects. It is empty if several watches
 // have delivered them, or none has yet.
-func (s Snapshot[T]) ResourceVersion() string {
-	return s.kind.now.Load().version(s.snap, metav1.NamespaceAll)
-}
+func (s Snapshot[T]) ResourceVersion() string { return s.version }
 
 // List returns the objects that opts select, in key order. Selectors, Namespace and
 // Limit work as in Cache.List, with the same errors. Nothing is allocated for an object

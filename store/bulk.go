@@ -60,7 +60,7 @@ func (s *Store[T]) endBulk(missing []uint32) {
 		added.each(func(slot uint32) { w.insert(w.keyOf(slot), slot) })
 		for _, slot := range missing {
 			key := w.keyOf(slot)
-			s.erase(location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.blocks.at(slot)}, key, "", "")
+			s.erase(location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.blocks.at(slot)}, key, &Batch[T]{}, "")
 		}
 		return
 	}

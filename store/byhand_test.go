@@ -9,7 +9,7 @@ import (
 
 // Whatever is put and removed by hand between the batches that somebody
 // is told of: from the changes follows what the source has said, each step of
-// them is legal, and no delete is missing.
+// them is legal, no delete is missing, and the source's version is known.
 func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testing.T) {
 	type object struct {
 		key     Key
@@ -43,23 +43,31 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testin
 				t.Fatalf("seed %d: the Old of %v of %v is %v, Last %v", seed, c.Type, c.Key, c.Old, c.Last)
 			}
 		}
+		latest, reported := "", ""
 		some := func() Key { return Key{Name: fmt.Sprint(rnd.IntN(6))} }
 		for step := range 60 {
 			key := some()
-			obj := object{key, step}
-			switch rnd.IntN(9) {
+			obj, version := object{key, step}, fmt.Sprint(step)
+			kind := rnd.IntN(9)
+			if kind != 0 && kind != 4 {
+				latest = version
+			}
+			if kind > 4 {
+				reported = version
+			}
+			switch kind {
 			case 0:
 				s.Delete(key)
 			case 1:
-				err = s.Write(Op[object]{Key: key, Delete: true})
+				err = s.Write(Op[object]{Key: key, Delete: true, ResourceVersion: version})
 			case 2:
-				_, err = s.Apply(Batch[object]{Ops: []Op[object]{{Key: key, Delete: true}, {Key: some(), Delete: true}}}, nil)
+				_, err = s.Apply(Batch[object]{Ops: []Op[object]{{Key: key, Delete: true}, {Key: some(), Delete: true}}, ResourceVersion: version}, nil)
 			case 3:
-				_, err = s.Replace(Batch[object]{Ops: []Op[object]{{Key: key, Object: obj}}[:rnd.IntN(2)]}, nil)
+				_, err = s.Replace(Batch[object]{Ops: []Op[object]{{Key: key, Object: obj}}[:rnd.IntN(2)], ResourceVersion: version}, nil)
 			case 4:
 				err = s.Put(obj)
 			case 5, 6, 7:
-				b := Batch[object]{Reported: true}
+				b := Batch[object]{Reported: true, ResourceVersion: version}
 				for range 1 + rnd.IntN(3) {
 					op := Op[object]{Key: some(), Delete: rnd.IntN(2) == 0}
 					op.Object = object{op.Key, step}
@@ -80,7 +88,7 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testin
 					}
 				}
 			case 8:
-				b := Batch[object]{Reported: true, Reason: Relist}
+				b := Batch[object]{Reported: true, Reason: Relist, ResourceVersion: version}
 				clear(source)
 				for range rnd.IntN(4) {
 					k := some()
@@ -99,6 +107,9 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testin
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if any, of := s.ResourceVersion(""), s.ReportedVersion(""); any != latest || of != reported {
+				t.Fatalf("seed %d: the versions are %q and %q, want %q and %q", seed, any, of, latest, reported)
 			}
 			// Memory follows what is there, or is known to be.
 			if n := len(s.byHand.keys); n > s.Len()+len(told) {

@@ -232,10 +232,17 @@ func (v *Snapshot[T]) ownIndexes() []indexRoot[T] {
 	return v.indexes
 }
 
-// setVersion sets the resource version of a scope. An empty one forgets the scope.
-func (v *Snapshot[T]) setVersion(scope, version string) {
-	i, ok := v.versionNo(scope)
-	if ok && v.versions[i].version == version {
+// setVersion sets the resource version of a batch's scope. An empty one forgets the scope.
+func (v *Snapshot[T]) setVersion(b *Batch[T], version string) {
+	next := scopeVersion{id: b.Scope.ID, version: version}
+	i, ok := v.versionNo(next.id)
+	switch {
+	case b.Reported:
+		next.reported = version
+	case ok:
+		next.reported = v.versions[i].reported
+	}
+	if ok && v.versions[i] == next {
 		return
 	}
 	if v.versionOwner != v.epoch {
@@ -249,7 +256,7 @@ func (v *Snapshot[T]) setVersion(scope, version string) {
 		}
 		return
 	case !ok:
-		v.versions = slices.Insert(v.versions, i, scopeVersion{id: scope})
+		v.versions = slices.Insert(v.versions, i, next)
 	}
-	v.versions[i].version = version
+	v.versions[i] = next
 }

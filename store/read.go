@@ -67,6 +67,15 @@ func (s *Store[T]) ResourceVersion(scope string) string {
 	return rv
 }
 
+// ReportedVersion returns the version to which Reported batches have brought a scope:
+// ResourceVersion, without what other writes have set.
+func (s *Store[T]) ReportedVersion(scope string) string {
+	v, lent := s.lease()
+	rv := v.ReportedVersion(scope)
+	v.giveBack(lent)
+	return rv
+}
+
 // Loops borrow the version at which they begin, so that only writes during a loop copy
 // what they change. After a loop that ends by a panic, the next write copies, as after a
 // Snapshot.

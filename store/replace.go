@@ -66,7 +66,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 			}
 		}
 		if write {
-			slot := s.put(at, op.Key, &op, b.Scope.ID)
+			slot := s.put(at, op.Key, &op, &b)
 			for slot/64 >= uint32(len(named)) {
 				named = append(named, 0)
 			}
@@ -79,7 +79,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 	s.sweep(&b, named, changed)
 	s.tellRemovedLocked(&b, changed)
 	if b.ResourceVersion != "" {
-		s.draft.setVersion(b.Scope.ID, b.ResourceVersion)
+		s.draft.setVersion(&b, b.ResourceVersion)
 	}
 	return nil
 }

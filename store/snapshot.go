@@ -38,7 +38,8 @@ type Snapshot[T any] struct {
 	versionOwner uint64
 }
 
-type scopeVersion struct{ id, version string }
+// scopeVersion has the versions of a scope: see ResourceVersion and ReportedVersion.
+type scopeVersion struct{ id, version, reported string }
 
 var _ Reader[any] = (*Snapshot[any])(nil)
 
@@ -304,6 +305,15 @@ func (v *Snapshot[T]) Indexes() []string {
 func (v *Snapshot[T]) ResourceVersion(scope string) string {
 	if i, ok := v.versionNo(scope); ok {
 		return v.versions[i].version
+	}
+	return ""
+}
+
+// ReportedVersion returns the version to which Reported batches have brought a scope:
+// ResourceVersion, without what other writes have set.
+func (v *Snapshot[T]) ReportedVersion(scope string) string {
+	if i, ok := v.versionNo(scope); ok {
+		return v.versions[i].reported
 	}
 	return ""
 }

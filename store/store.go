@@ -167,6 +167,6 @@ func (s *Store[T]) RemoveIndex(name string) error {
 func (s *Store[T]) SetResourceVersion(scope, rv string) {
 	s.mu.Lock()
 	defer s.unlock(nil)
-	s.begin().setVersion(scope, rv)
+	s.begin().setVersion(&Batch[T]{Scope: Scope{ID: scope}}, rv)
 	s.end()
 }

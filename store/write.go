@@ -29,7 +29,7 @@ func (s *Store[T]) Put(obj T) (err error) {
 	defer s.unlock(&err)
 	at := s.locate(key)
 	s.putLocked(key, at.found())
-	s.put(at, key, &Op[T]{Object: obj}, "")
+	s.put(at, key, &Op[T]{Object: obj}, &Batch[T]{})
 	return nil
 }
 
@@ -48,12 +48,12 @@ func (s *Store[T]) Write(op Op[T]) (err error) {
 	switch {
 	case !op.Delete:
 		s.putLocked(op.Key, at.found())
-		s.put(at, op.Key, &op, "")
+		s.put(at, op.Key, &op, &Batch[T]{})
 	case at.found():
 		s.removedLocked(op.Key, at.object())
-		s.erase(at, op.Key, "", op.ResourceVersion)
+		s.erase(at, op.Key, &Batch[T]{}, op.ResourceVersion)
 	case op.ResourceVersion != "":
-		s.begin().setVersion("", op.ResourceVersion)
+		s.begin().setVersion(&Batch[T]{}, op.ResourceVersion)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 	old := at.object()
 	if at.found() {
 		s.removedLocked(key, old)
-		s.erase(at, key, "", "")
+		s.erase(at, key, &Batch[T]{}, "")
 	}
 	return old, at.found()
 }
@@ -117,7 +117,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 				if !b.Reported {
 					s.removedLocked(op.Key, old)
 				}
-				s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
+				s.erase(at, op.Key, &b, op.ResourceVersion)
 			}
 		default:
 			if known {
@@ -129,7 +129,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 			if !b.Reported {
 				s.putLocked(op.Key, at.found())
 			}
-			s.put(at, op.Key, op, b.Scope.ID)
+			s.put(at, op.Key, op, &b)
 		}
 		changes = append(changes, c)
 		if s.draft != nil && !b.AtOnce {
@@ -139,7 +139,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 		}
 	}
 	if b.ResourceVersion != "" {
-		s.begin().setVersion(b.Scope.ID, b.ResourceVersion)
+		s.begin().setVersion(&b, b.ResourceVersion)
 		s.end()
 	}
 	return changes, nil
@@ -195,8 +195,8 @@ func (s *Store[T]) locate(key Key) location[T] {
 	return l
 }
 
-// put writes op's object under its key and returns the slot.
-func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 {
+// put writes the object of op, which is one of b, under its key and returns the slot.
+func (s *Store[T]) put(at location[T], key Key, op *Op[T], b *Batch[T]) uint32 {
 	// First everything that calls user code.
 	moves := false
 	for i, x := range s.indexers {
@@ -240,7 +240,7 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 		}
 	}
 	if op.ResourceVersion != "" {
-		w.setVersion(scope, op.ResourceVersion)
+		w.setVersion(b, op.ResourceVersion)
 	}
 	s.end()
 	clear(s.planned) // keep no strings alive
@@ -263,7 +263,7 @@ func (s *Store[T]) newSlot() uint32 {
 }
 
 // erase deletes the object under a key that was found.
-func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
+func (s *Store[T]) erase(at location[T], key Key, b *Batch[T], version string) {
 	w := s.begin()
 	w.remove(key, at.slot)
 	for i, x := range s.indexers {
@@ -275,7 +275,7 @@ func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
 	w.blocks.clear(at.slot, w.epoch)
 	w.n--
 	if version != "" {
-		w.setVersion(scope, version)
+		w.setVersion(b, version)
 	}
 	s.gone = append(s.gone, gone{at.tag, at.slot})
 	s.end()

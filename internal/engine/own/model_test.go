@@ -140,23 +140,19 @@ func (m *model) record(a *answer) {
 	if m.writes.Noticed(time.Now()) != nil {
 		return
 	}
-	scope, ok := m.writes.ScopeOf(store.Key{Name: name})
-	if !ok {
-		return
-	}
 	coverage := source.Covered
 	if m.selector && !a.obj.selected {
 		coverage = source.NotCovered
 	}
 	if a.removed && (!a.marks || coverage == source.Covered) {
-		r := Removal{Key: store.Key{Name: name}, Scope: scope, UID: a.obj.uid, Marked: a.marks, Sent: a.sent, Time: m.clock}
+		r := Removal{Key: store.Key{Name: name}, UID: a.obj.uid, Marked: a.marks, Sent: a.sent, Time: m.clock}
 		if a.marks {
 			r.Version = strconv.Itoa(a.obj.version)
 		}
 		_ = m.writes.Removed(r)
 		return
 	}
-	w := Write[*modelObject]{Key: store.Key{Name: name}, Scope: scope, UID: a.obj.uid, Version: strconv.Itoa(a.obj.version), Sent: a.sent, Time: m.clock}
+	w := Write[*modelObject]{Key: store.Key{Name: name}, UID: a.obj.uid, Version: strconv.Itoa(a.obj.version), Sent: a.sent, Time: m.clock}
 	if w.Unread = a.unread; !w.Unread {
 		w.Object = a.obj
 	}
@@ -198,7 +194,7 @@ func (m *model) list(version int) {
 			}
 		}
 	}
-	batch := store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Reason: store.Relist, ResourceVersion: strconv.Itoa(version)}
+	batch := store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Reason: store.Relist, ResourceVersion: strconv.Itoa(version), Reported: true}
 	_ = m.store.ReplaceSeq(batch, ops, func(c store.Change[*modelObject]) { changes = append(changes, c) })
 	m.writes.Replaced("s", strconv.Itoa(version), changes, false)
 }
@@ -215,7 +211,7 @@ func (m *model) event() bool {
 			if is == nil {
 				op.Delete, op.HasObject, op.Object = true, true, was
 			}
-			batch := store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Ops: []store.Op[*modelObject]{op}, Reason: store.Live, ResourceVersion: strconv.Itoa(v)}
+			batch := store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Ops: []store.Op[*modelObject]{op}, Reason: store.Live, ResourceVersion: strconv.Itoa(v), Reported: true}
 			changes, _ := m.store.Apply(batch, nil)
 			m.at = v
 			m.writes.Reached("s", strconv.Itoa(v), changes)
@@ -235,7 +231,7 @@ func (m *model) bookmark() bool {
 		return false
 	}
 	m.at = at
-	m.store.SetResourceVersion("s", strconv.Itoa(at))
+	_, _ = m.store.Apply(store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, ResourceVersion: strconv.Itoa(at), Reported: true}, nil)
 	m.writes.Reached("s", strconv.Itoa(at), nil)
 	return true
 }
@@ -332,6 +328,12 @@ var ops = []op{
 		m.record(a)
 		return true
 	}},
+	{"another object by hand", func(m *model, _ string) bool {
+		b := store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, ResourceVersion: strconv.Itoa(m.now + 100)}
+		b.Ops = []store.Op[*modelObject]{{Key: store.Key{Name: "c"}, Object: &modelObject{name: "c", version: m.now + 100}}}
+		_, err := m.store.Apply(b, nil)
+		return err == nil
+	}},
 	{"own delete of all", func(m *model, key string) bool {
 		// The answer has the object as it was; it is gone, or marked.
 		was := m.current(key)
@@ -403,7 +405,7 @@ func (m *model) checkOvertaken() error {
 
 // do does an op, and returns false if it cannot be done.
 func (m *model) do(o op, key string) bool {
-	m.before.over, m.before.at, m.before.told = m.writes.over.Load(), m.store.ResourceVersion("s"), maps.Clone(m.told)
+	m.before.over, m.before.at, m.before.told = m.writes.over.Load(), m.store.ReportedVersion("s"), maps.Clone(m.told)
 	if !o.do(m, key) {
 		return false
 	}

@@ -24,9 +24,7 @@ type overlay[T any] struct {
 
 // Write is the object in the server's answer to a write.
 type Write[T any] struct {
-	Key store.Key
-	// Scope is the ID of the scope that the key is in.
-	Scope   string
+	Key     store.Key
 	UID     types.UID
 	Version string
 	// Object is the zero T if Absent or Unread. Absent: the write left the object outside
@@ -44,9 +42,7 @@ type Write[T any] struct {
 // Removal is an object that was deleted.
 type Removal struct {
 	Key store.Key
-	// Scope is the ID of the scope that the key is in.
-	Scope string
-	UID   types.UID
+	UID types.UID
 	// Version is one at which the object existed or ceased to; it may be empty.
 	Version string
 	// Marked: the object may only have been marked for deletion.
@@ -110,9 +106,10 @@ func overlayOf[T any](entries []*entry[T]) *overlay[T] {
 
 // held is what the store has under a key, whose scope is at version at.
 type held[T any] struct {
-	at  string
-	obj T
-	ok  bool
+	scope string
+	at    string
+	obj   T
+	ok    bool
 	// whole: objects leave the scope's collection only by being deleted.
 	whole bool
 }
@@ -130,7 +127,7 @@ func (o *overlay[T]) entryOf(key store.Key, scope string) *entry[T] {
 // wrote returns o with a write added. It returns o itself if the write is late: the
 // store has reached its version, or a later write or removal of the object is known.
 func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
-	next := o.entryOf(w.Key, w.Scope)
+	next := o.entryOf(w.Key, h.scope)
 	if i := next.removed(w.UID); i >= 0 && w.UID != "" && !next.removals[i].marked {
 		// A late answer of an object that is gone: it existed at this version.
 		raise(&next.removals[i].bound, w.Version)
@@ -187,7 +184,7 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 // at which the store recently saw an object leave. removed returns o itself if the
 // removal is late.
 func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(types.UID) (string, bool)) (*overlay[T], error) {
-	next := o.entryOf(m.Key, m.Scope)
+	next := o.entryOf(m.Key, h.scope)
 	now := next.resolve(r, h.at, h.obj, h.ok)
 	uid := m.UID
 	switch {
@@ -328,7 +325,7 @@ func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get 
 	for n, e := range o.entries {
 		if e.scope == scope {
 			obj, ok := get(e.key)
-			next := e.passed(r, held[T]{at, obj, ok, whole}, touched[n])
+			next := e.passed(r, held[T]{scope, at, obj, ok, whole}, touched[n])
 			same = same && next == e
 			confirmed += e.pending()
 			if e = next; e == nil {

@@ -15,8 +15,8 @@ type scopeState struct {
 	store.Scope
 	// whole reports that objects leave the scope's collection only by being deleted.
 	whole func() bool
-	// at is the version of the scope's source that the store has reached. The store's
-	// own version may differ after a direct write.
+	// at is the version of the scope's source that the store has reached: its
+	// ReportedVersion.
 	at string
 	// listed: the store has had a list of the scope.
 	listed bool
@@ -40,7 +40,12 @@ func (w *Writes[T]) Leave(id string) (dropped []error) {
 	if i := slices.Index(w.scopes, w.scopeLocked(id)); i >= 0 {
 		w.scopes = slices.Delete(slices.Clone(w.scopes), i, i+1)
 	}
-	dropped = w.dropLocked(id, ErrNoScope, w.scopeOfLocked)
+	dropped = w.dropLocked(id, ErrNoScope, func(key store.Key) (string, bool) {
+		if s := w.scopeOfLocked(key); s != nil {
+			return s.ID, true
+		}
+		return "", false
+	})
 	w.wakeLocked()
 	return dropped
 }
@@ -54,20 +59,15 @@ func (w *Writes[T]) dropLocked(id string, why error, to func(store.Key) (string,
 	return dropped
 }
 
-// ScopeOf returns the ID of the scope of a key, if it is in one.
-func (w *Writes[T]) ScopeOf(key store.Key) (id string, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.scopeOfLocked(key)
-}
-
-func (w *Writes[T]) scopeOfLocked(key store.Key) (id string, ok bool) {
+// scopeOfLocked returns the scope that a key is in, or nil. Of two, it returns the one that
+// the other is about to replace.
+func (w *Writes[T]) scopeOfLocked(key store.Key) *scopeState {
 	for _, s := range w.scopes {
 		if s.Has(key) {
-			return s.ID, true
+			return s
 		}
 	}
-	return "", false
+	return nil
 }
 
 // Version returns the version of a scope's source that the store has reached, empty

@@ -51,7 +51,7 @@ func (m *merged[T]) differences() []difference[T] {
 		m.differ = make([]difference[T], 0, len(m.over.entries))
 		for _, e := range m.over.entries {
 			held, ok := m.base.Get(e.key)
-			s := e.resolve(m.r, m.base.ResourceVersion(e.scope), held, ok)
+			s := e.resolve(m.r, m.base.ReportedVersion(e.scope), held, ok)
 			if s.merged && (s.shown || ok) {
 				m.differ = append(m.differ, difference[T]{entry: e, obj: s.obj, shown: s.shown, held: held, hidden: ok})
 			}
@@ -70,7 +70,7 @@ func (v View[T]) Get(key store.Key) (T, bool) {
 	if e == nil {
 		return held, ok
 	}
-	s := e.resolve(v.merged.r, v.Base.ResourceVersion(e.scope), held, ok)
+	s := e.resolve(v.merged.r, v.Base.ReportedVersion(e.scope), held, ok)
 	return s.obj, s.shown
 }
 

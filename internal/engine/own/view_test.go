@@ -56,7 +56,7 @@ func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
 		at := map[string]int{}
 		for _, scope := range []string{"a", "b", "c"} {
 			at[scope] = 100 + rnd.IntN(100)
-			s.SetResourceVersion(scope, strconv.Itoa(at[scope]))
+			_, _ = s.Apply(store.Batch[*item]{Scope: store.Scope{ID: scope}, ResourceVersion: strconv.Itoa(at[scope]), Reported: true}, nil)
 		}
 		want := map[string]*item{}
 		for range rnd.IntN(20) {
@@ -105,7 +105,7 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 		if version <= latest[it.name] || latest[it.name] < 0 {
 			continue // what comes late is for the trials of package torture
 		}
-		w := Write[*item]{Key: keyOf(it.name), Scope: scope, UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), generation: 1}
+		w := Write[*item]{Key: keyOf(it.name), UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), generation: 1}
 		w.values = map[string][]string{"values": it.values}
 		if rnd.IntN(5) == 0 {
 			w.Object, w.Absent = nil, true
@@ -116,7 +116,7 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 		if rnd.IntN(2) == 0 {
 			told, was = strconv.Itoa(at), h
 		}
-		next := over.wrote(&rules, &w, held[*item]{told, was, was != nil && ok, true})
+		next := over.wrote(&rules, &w, held[*item]{scope, told, was, was != nil && ok, true})
 		if next == over {
 			continue
 		}
@@ -132,8 +132,8 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 		if rnd.IntN(4) > 0 {
 			continue
 		}
-		removed, err := over.removed(&rules, &Removal{Key: w.Key, Scope: scope, UID: it.uid, Sent: time.Unix(1, 0), Time: time.Unix(1, 0)},
-			held[*item]{strconv.Itoa(at), h, ok, true}, func(types.UID) (string, bool) { return "", false })
+		removed, err := over.removed(&rules, &Removal{Key: w.Key, UID: it.uid, Sent: time.Unix(1, 0), Time: time.Unix(1, 0)},
+			held[*item]{scope, strconv.Itoa(at), h, ok, true}, func(types.UID) (string, bool) { return "", false })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func (w *Writes[T]) Recent() bool {
 	return !w.last.IsZero() && time.Since(w.last) < confirmWithin
 }
 
-// Wrote adds a write. The error is source.ErrNotCovered if its scope is unknown, or if
+// Wrote adds a write. The error is source.ErrNotCovered if its key is in no scope, or if
 // coverage is unknown and nothing is known under the key; reads then wait for the watch.
 // It is ErrNotComparable if they would have to wait for a version without order.
 func (w *Writes[T]) Wrote(write Write[T], coverage source.Coverage) error {
@@ -191,7 +191,7 @@ func (w *Writes[T]) Wrote(write Write[T], coverage source.Coverage) error {
 		})
 	}
 	var unknown error
-	err := w.add(write.Scope, write.Key, func(over *overlay[T], h held[T]) (*overlay[T], error) {
+	err := w.add(write.Key, func(over *overlay[T], h held[T]) (*overlay[T], error) {
 		var none T
 		switch {
 		case coverage == source.NotCovered:
@@ -207,10 +207,10 @@ func (w *Writes[T]) Wrote(write Write[T], coverage source.Coverage) error {
 	return cmp.Or(err, unknown)
 }
 
-// Removed adds a delete. The error is source.ErrNotCovered if its scope is unknown,
+// Removed adds a delete. The error is source.ErrNotCovered if its key is in no scope,
 // and ErrUnknown if it has no UID and nothing is known under its key.
 func (w *Writes[T]) Removed(m Removal) error {
-	return w.add(m.Scope, m.Key, func(over *overlay[T], h held[T]) (*overlay[T], error) {
+	return w.add(m.Key, func(over *overlay[T], h held[T]) (*overlay[T], error) {
 		return over.removed(&w.opts.Rules, &m, h, w.leftLocked)
 	})
 }
@@ -228,22 +228,22 @@ func (w *Writes[T]) leftLocked(uid types.UID) (version string, ok bool) {
 type change[T any] func(over *overlay[T], h held[T]) (*overlay[T], error)
 
 // add changes the overlay, and reports the writes that end because of the change.
-func (w *Writes[T]) add(scope string, key store.Key, change change[T]) error {
-	surplus, err := w.addReporting(scope, key, change)
+func (w *Writes[T]) add(key store.Key, change change[T]) error {
+	surplus, err := w.addReporting(key, change)
 	w.report(surplus)
 	return err
 }
 
-func (w *Writes[T]) addReporting(scope string, key store.Key, change change[T]) (surplus []error, err error) {
+func (w *Writes[T]) addReporting(key store.Key, change change[T]) (surplus []error, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.scopeLocked(scope)
+	s := w.scopeOfLocked(key)
 	if s == nil {
 		return nil, source.ErrNotCovered
 	}
 	obj, ok := w.opts.Store.Get(key)
 	over := w.over.Load()
-	next, err := change(over, held[T]{s.at, obj, ok, s.whole()})
+	next, err := change(over, held[T]{s.ID, s.at, obj, ok, s.whole()})
 	if err != nil {
 		return nil, err
 	}
@@ -338,13 +338,13 @@ func (w *Writes[T]) resolve(over *overlay[T], key store.Key) state[T] {
 		obj, ok := w.opts.Store.Get(key)
 		return state[T]{obj: obj, shown: ok}
 	}
-	at := w.opts.Store.ResourceVersion(e.scope)
+	at := w.opts.Store.ReportedVersion(e.scope)
 	obj, ok := w.opts.Store.Get(key)
-	if w.opts.Store.ResourceVersion(e.scope) != at {
+	if w.opts.Store.ReportedVersion(e.scope) != at {
 		// The object may be newer than the version. A removal hides what is older than
 		// it, by the version if objects have none.
 		v := w.opts.Store.Snapshot()
-		at = v.ResourceVersion(e.scope)
+		at = v.ReportedVersion(e.scope)
 		obj, ok = v.Get(key)
 	}
 	return e.resolve(&w.opts.Rules, at, obj, ok)

@@ -195,7 +195,7 @@ func (s *Sink[T]) Substitute(scope store.Scope, key store.Key, held, obj T, epoc
 			return nil, ""
 		}
 		// The collection stays where it is.
-		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Store.ResourceVersion(scope.ID)}
+		op := store.Op[T]{Key: key, Object: obj, ResourceVersion: s.opts.Store.ReportedVersion(scope.ID)}
 		changes, err = s.opts.Store.Apply(store.Batch[T]{Scope: scope, Ops: []store.Op[T]{op}, Reason: store.Live, Reported: true}, nil)
 		if done = len(changes) > 0; done {
 			stored()
@@ -328,7 +328,7 @@ func (s *Sink[T]) reportFailures() {
 // Bookmark implements reflector.Sink: it moves the version forward.
 func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
-		s.opts.Store.SetResourceVersion(scope.ID, version)
+		_, _ = s.opts.Store.Apply(store.Batch[T]{Scope: scope, ResourceVersion: version, Reported: true}, nil) // nothing can fail
 		s.opts.Own.Reached(scope.ID, version, nil)
 		return nil, s.hubVersion(version)
 	})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -453,4 +454,47 @@ func TestAWriteThatDoesNotWantToBeRecordedIsNot(t *testing.T) {
 			t.Errorf("b is %q", x)
 		}
 	})
+}
+
+// What a program puts into an informer's store, or removes from it, at whatever version, says
+// nothing of how far the watch has come.
+func TestOwnWritesAreReadWhateverIsWrittenToTheStoreByHand(t *testing.T) {
+	for form, opts := range map[string]cache.Options{"typed": {}, "unstructured": {DefaultNamespaces: spaces("ns", "other")}} {
+		for name, byHand := range map[string]func(s toolscache.Store, obj client.Object) error{
+			"Add":    func(s toolscache.Store, obj client.Object) error { return s.Add(obj) },
+			"Update": func(s toolscache.Store, obj client.Object) error { return s.Update(obj) },
+			"Delete": func(s toolscache.Store, obj client.Object) error { return s.Delete(obj) },
+			"Replace": func(s toolscache.Store, obj client.Object) error {
+				return s.Replace([]any{obj}, obj.GetResourceVersion())
+			},
+			"Bookmark": func(s toolscache.Store, obj client.Object) error { s.Bookmark(obj.GetResourceVersion()); return nil },
+		} {
+			t.Run(form+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					w.create(configMap("ns", "a", map[string]string{"x": "old"}), configMap("ns", "z", nil), configMap("ns", "gone", nil))
+					r, end := w.withClient(ctrlruntime.Options{}, opts, form)
+					defer end()
+					before := list(form)
+					ok(t, r.List(t.Context(), before, client.InNamespace("ns")))
+					ok(t, r.Update(t.Context(), labelled(object(form, "ns", "a"), "new")))
+					ok(t, r.Delete(t.Context(), configMap("ns", "gone", nil)))
+					i, err := r.cache.GetInformer(t.Context(), object(form, "", ""))
+					ok(t, err)
+					z := object(form, "ns", "z")
+					z.SetResourceVersion("9000")
+					ok(t, byHand(i.(toolscache.SharedIndexInformer).GetStore(), z))
+					r.shows("what was written by hand", form, "new")
+					if x, _ := r.reads(form, "ns", "gone"); x != "absent" {
+						t.Error("an object that the program has deleted is back")
+					}
+					after := list(form)
+					ok(t, r.List(t.Context(), after, client.InNamespace("ns")))
+					if was, is := before.GetResourceVersion(), after.GetResourceVersion(); is != was {
+						t.Errorf("the watch is at version %s, and a list says %s", was, is)
+					}
+				})
+			})
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -140,4 +141,35 @@ func TestDeleteAllOfEndsWithItsContext(t *testing.T) {
 			t.Errorf("with a deadline of a second it took %v", took)
 		}
 	})
+}
+
+// A Get that does not want to wait for own writes waits for none, in whatever form the object
+// is held.
+func TestAGetThatDoesNotWantToWaitDoesNot(t *testing.T) {
+	for name, by := range map[string]ctrlruntime.ByObject{
+		"whole": {}, "metadata": {Whole: labels.Nothing()}, "metadata, and kept": {Whole: labels.Nothing(), OnDemand: 1 << 20}, "some": {Whole: labels.Nothing(), Keep: []string{"data"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.create(configMap("ns", "a", map[string]string{"x": "old"}))
+				r, end := w.withClient(ctrlruntime.Options{ByObject: map[client.Object]ctrlruntime.ByObject{&corev1.ConfigMap{}: by}}, cache.Options{}, "typed")
+				defer end()
+				ok(t, r.Patch(t.Context(), object("metadata", "ns", "a"), rawPatch(`{"metadata":{"labels":{"x":"new"}}}`)))
+				get := func(opts ...client.GetOption) time.Duration {
+					began := time.Now()
+					ok(t, r.Get(t.Context(), keyed("ns", "a"), &corev1.ConfigMap{}, opts...))
+					return time.Since(began)
+				}
+				if took := get(client.DisableReadYourWritesConsistency); took > 0 {
+					t.Errorf("it took %v", took)
+				}
+				r.behindBy(time.Second)
+				if took := get(); took != time.Second {
+					t.Errorf("any other took %v", took)
+				}
+				testbubble.Pass(time.Second)
+			})
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,8 +33,9 @@ type world struct {
 	mu sync.Mutex
 	// requests holds what was listed and watched; guarded by mu.
 	requests map[string]int
-	// refuse answers a request with an error; guarded by mu.
+	// refuse answers a request with an error, after delay; guarded by mu.
 	refuse func(*apiserver.Request) error
+	delay  time.Duration
 	// gets counts the lists of one name; guarded by mu.
 	gets int
 }
@@ -57,7 +59,7 @@ func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
 	}
 	if w.refuse != nil {
 		if err := w.refuse(r); err != nil {
-			return &apiserver.Fault{Answer: err}
+			return &apiserver.Fault{Answer: err, Delay: w.delay}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package ctrlruntime
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -26,6 +28,7 @@ import (
 func (w *world) answer(code, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.delay = 2 * time.Millisecond
 	w.refuse = func(r *apiserver.Request) error {
 		if n == 0 || r.Resource.Resource != "pods" || r.Verb == "get" {
 			return nil
@@ -119,11 +122,12 @@ func TestAReadOfAKindThatTheServerDoesNotListFailsSoon(t *testing.T) {
 func TestAReadWaitsForAListThatMaySucceedLater(t *testing.T) {
 	for form, of := range podForms {
 		for what, fails := range map[string]struct{ code, times int }{
-			"one 404": {http.StatusNotFound, 1},
-			"one 405": {http.StatusMethodNotAllowed, 1},
-			"403s":    {http.StatusForbidden, 10},
-			"500s":    {http.StatusInternalServerError, 4},
-			"503s":    {http.StatusServiceUnavailable, 4},
+			"one 404":             {http.StatusNotFound, 1},
+			"a stream and a list": {http.StatusNotFound, 2},
+			"one 405":             {http.StatusMethodNotAllowed, 1},
+			"403s":                {http.StatusForbidden, 10},
+			"500s":                {http.StatusInternalServerError, 4},
+			"503s":                {http.StatusServiceUnavailable, 4},
 		} {
 			t.Run(form+", "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -140,6 +144,67 @@ func TestAReadWaitsForAListThatMaySucceedLater(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Only refusals that last are taken for the server's last word, whatever it answered before
+// them, and whether a read was there or comes later.
+func TestAReadIsRefusedOnlyAfterRefusalsThatLast(t *testing.T) {
+	seed := testkit.Seed(t)
+	refused := func(code int) bool { return code == http.StatusNotFound || code == http.StatusMethodNotAllowed }
+	failed := 0
+	for trial := range uint64(400) {
+		rnd, answers := rand.New(rand.NewPCG(seed, trial)), rand.New(rand.NewPCG(trial, seed))
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(pod("a", "p", "n1", nil))
+			// began is when the last refusals began, lasted how long they went on, and over
+			// when the request was sent that was answered otherwise; zero if none was.
+			var began, over time.Time
+			var lasted time.Duration
+			code, times := 0, rnd.IntN(12)
+			w.delay = 10 * time.Millisecond
+			w.refuse = func(r *apiserver.Request) error {
+				if code == 0 || answers.IntN(2) == 0 {
+					code = []int{http.StatusNotFound, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusInternalServerError}[answers.IntN(5)]
+				}
+				if times--; times < 0 {
+					return nil
+				}
+				switch now := time.Now(); {
+				case r.Namespace == "b": // which is not read
+				case !refused(code):
+					over = now
+				case began.IsZero() || !over.IsZero():
+					began, over, lasted = now, time.Time{}, 0
+				default:
+					lasted = now.Sub(began)
+				}
+				return apierrors.NewGenericServerResponse(code, "get", r.Resource, "", "", 0, true)
+			}
+			c, end := w.run(ctrlruntime.NewCache, cache.Options{DefaultNamespaces: [...]map[string]cache.Config{nil, spaces("a"), spaces("a", "b")}[rnd.IntN(3)]})
+			defer end()
+			if rnd.IntN(2) == 0 {
+				_, err := c.GetInformer(t.Context(), &corev1.Pod{}, cache.BlockUntilSynced(false))
+				ok(t, err)
+				testbubble.Elapse(time.Duration(rnd.Int64N(int64(5 * time.Second))))
+			}
+			err := c.Get(t.Context(), keyed("a", "p"), &corev1.Pod{})
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			var e *ctrlruntime.UnlistableError
+			switch {
+			case !errors.As(err, &e) && err != nil:
+				t.Errorf("seed %d, trial %d: %v", seed, trial, err)
+			case err != nil && (lasted < time.Second/2 || !over.IsZero() && time.Since(over) > w.delay):
+				t.Errorf("seed %d, trial %d: refused, and the last refusals began at %v, lasted %v and were over at %v", seed, trial, began, lasted, over)
+			case err != nil:
+				failed++
+			}
+		})
+	}
+	if failed < 20 {
+		t.Errorf("%d trials were refused, which are too few", failed)
 	}
 }
 

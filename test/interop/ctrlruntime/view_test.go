@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -190,6 +191,33 @@ func TestAListOfAViewAllocatesNothingForAnObject(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestASnapshotKeepsItsVersionWhateverNamespacesAreSet(t *testing.T) {
+	for _, change := range [][2][]string{{{"a"}, {"a", "b"}}, {{"a", "b"}, {"b"}}, {{"a"}, {"b"}}, {{"a"}, {metav1.NamespaceAll}}, {{metav1.NamespaceAll}, {"a"}}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(pod("a", "p", "n1", nil), pod("b", "p", "n1", nil))
+			c, end := w.run(ctrlruntime.NewCache, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Namespaces: spaces(change[0]...)}}})
+			defer end()
+			v, err := ctrlruntime.For[*corev1.Pod](c)
+			ok(t, err)
+			ok(t, v.WaitSynced(t.Context()))
+			s := v.Snapshot()
+			before := s.ResourceVersion()
+			if (before != "") != (len(change[0]) == 1) {
+				t.Errorf("of %v, a snapshot has version %q", change[0], before)
+			}
+			ok(t, ctrlruntime.SetNamespaces(t.Context(), c, &corev1.Pod{}, spaces(change[1]...)))
+			if after := s.ResourceVersion(); after != before {
+				t.Errorf("from %v to %v, the version of a snapshot changes from %q to %q", change[0], change[1], before, after)
+			}
+			ok(t, v.WaitSynced(t.Context()))
+			if now := v.Snapshot().ResourceVersion(); (now != "") != (len(change[1]) == 1) {
+				t.Errorf("of %v, a snapshot has version %q", change[1], now)
+			}
+		})
+	}
 }
 
 func TestAViewNeedsAKingletCache(t *testing.T) {
