@@ -136,8 +136,8 @@ func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) bool {
 		refusal = apierrors.NewUnauthorized("not today's token")
 	case s.throttled > 0:
 		s.throttled--
-		w.Header().Set("Retry-After", "0")
-		refusal = apierrors.NewTooManyRequests("come again", 0)
+		w.Header().Set("Retry-After", "1")
+		refusal = apierrors.NewTooManyRequests("come again", 1)
 	}
 	code := http.StatusOK
 	if refusal != nil {
