@@ -161,12 +161,14 @@ func panicsTypedNil(t *testing.T, im Implementation) {
 				if tr.place == nilList && !tr.sprung.Swap(true) {
 					return (*corev1.PodList)(nil), nil
 				}
+				//lint:ignore SA1019 A ListFunc has no context.
 				return o.List(options)
 			},
 			WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 				if tr.place == nilWatch && !tr.sprung.Swap(true) {
 					return (*watch.FakeWatcher)(nil), nil
 				}
+				//lint:ignore SA1019 Nor has a WatchFunc.
 				return o.Watch(options)
 			},
 		}))
