@@ -133,7 +133,7 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
 
 // deletedMany records the answer to the deletion of a collection: the objects as they
 // were, of which some are gone and some are marked for deletion. If the answer does not
-// list them, or they were marked before, it is found out what is left.
+// list them, or they were marked before, deletedMany lists what is left.
 func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error {
 	if err := i.own.Noticed(time.Now()); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 				errs = append(errs, i.deletedOf(m, w.sent, true))
 				continue
 			case len(m.Finalizers) == 0 || grace != nil && *grace > 0:
-				// It is gone, or its end has come closer, or neither.
+				// It may be gone now, or end sooner than before.
 				now, err := list()
 				if err != nil {
 					return errors.Join(append(errs, i.notListed(w, err))...)

@@ -189,10 +189,9 @@ func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
 	}
 }
 
-// What a Backoff says, and the waits of client-go's Reflector, are shorter.
-func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
-	options := ReflectorOptions{Backoff: &wait.Backoff{Duration: time.Millisecond, Steps: 1}}
-	for name, run := range map[string]func(ListerWatcher) func(context.Context){
+// runners returns the Run of each thing that lists and watches.
+func runners() map[string]func(ListerWatcher) func(context.Context) {
+	return map[string]func(ListerWatcher) func(context.Context){
 		"informer": func(lw ListerWatcher) func(context.Context) {
 			return NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}).RunWithContext
 		},
@@ -204,10 +203,17 @@ func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
 		"reflector": func(lw ListerWatcher) func(context.Context) {
 			return NewReflector(lw, &corev1.Pod{}, &taker{}, 0).RunWithContext
 		},
-		"reflector with a backoff": func(lw ListerWatcher) func(context.Context) {
-			return NewReflectorWithOptions(lw, &corev1.Pod{}, &taker{}, options).RunWithContext
-		},
-	} {
+	}
+}
+
+// A Backoff of the program, and the first waits of client-go's Reflector, would be shorter.
+func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
+	options := ReflectorOptions{Backoff: &wait.Backoff{Duration: time.Millisecond, Steps: 1}}
+	all := runners()
+	all["reflector with a backoff"] = func(lw ListerWatcher) func(context.Context) {
+		return NewReflectorWithOptions(lw, &corev1.Pod{}, &taker{}, options).RunWithContext
+	}
+	for name, run := range all {
 		for _, err := range []error{apierrors.NewTooManyRequests("", 60), apierrors.NewServerTimeout(schema.GroupResource{}, "list", 60)} {
 			for verb, s := range map[string]*script{
 				"list":  {lists: []func() (runtime.Object, error){listFails(err), listFails(err)}},
@@ -238,19 +244,7 @@ func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
 // As with client-go: the panic goes to the panic handlers, and everything is listed again.
 func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *testing.T) {
 	falls := func() (runtime.Object, error) { panic("it fell over") }
-	for name, run := range map[string]func(ListerWatcher) func(context.Context){
-		"informer": func(lw ListerWatcher) func(context.Context) {
-			return NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}).RunWithContext
-		},
-		"controller": func(lw ListerWatcher) func(context.Context) {
-			return New(&Config{
-				Queue: NewFIFO(MetaNamespaceKeyFunc), ListerWatcher: lw, Process: func(any, bool) error { return nil },
-			}).RunWithContext
-		},
-		"reflector": func(lw ListerWatcher) func(context.Context) {
-			return NewReflector(lw, &corev1.Pod{}, &taker{}, 0).RunWithContext
-		},
-	} {
+	for name, run := range runners() {
 		for verb, s := range map[string]*script{
 			"List":  {lists: []func() (runtime.Object, error){falls}},
 			"Watch": {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},

@@ -80,8 +80,8 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 	})
 }
 
-// What is called at once comes in any order, and some of it fails. The informer may start
-// meanwhile.
+// The calls run concurrently, some of them fail, and the informer starts before, during or
+// after them.
 func TestScopesThatAreChangedAtOnceAreThoseOfTheInformer(t *testing.T) {
 	r := seeded(t)
 	ids := []string{"a", "b", "c"}

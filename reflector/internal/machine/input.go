@@ -58,8 +58,8 @@ type Input struct {
 	// OtherKind, of an Unknown event: the object is of another kind, and so says
 	// nothing about this collection.
 	OtherKind bool
-	// Fake, of an Ended and of an Error event: the source is no client that is known, and so
-	// may be a fake, whose watches do not send what happened before them.
+	// Fake, of an Ended and of an Error event: the source reads by a client that was given to
+	// it. That may be a fake, whose watches do not send what happened before them.
 	Fake bool
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
@@ -137,6 +137,7 @@ type Failure struct {
 	// Unanswered, of Transport: the request got no answer at all. Unreachable: the
 	// connection was refused.
 	Unanswered, Unreachable bool
+
 	// The machine fills in the fields below.
 
 	// Request is what was asked for.

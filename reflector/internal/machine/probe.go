@@ -188,7 +188,7 @@ func (m *Machine) isOlder() {
 // A server that is busy, or cannot be reached, is given time. One that refuses a probe, or
 // is slow to answer, may do so for this kind of request only: a watch follows, and the
 // next probe is due when that watch has ended, or is silent. If the source is not
-// known to have a history, the watch follows at once, and a list that watch.
+// known to have a history, the watch follows at once, and a list follows that watch.
 func (m *Machine) probeFailed(f Failure) {
 	p := &m.Probe
 	switch {
