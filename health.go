@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,15 +126,14 @@ func (s *Set) Ready(*http.Request) error {
 // health fails if unwell returns what is wrong with an informer.
 func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration) string) error {
 	s.mu.Lock()
-	began := s.began
+	began, informers := s.began, slices.Clone(s.informers.entries)
 	s.mu.Unlock()
 	now, running := time.Now(), time.Duration(0)
-	informers, added := s.observed()
 	failed := &HealthError{Total: len(informers)}
-	for k := range informers {
-		i := informers[k].Status()
+	for _, e := range informers {
+		i := e.what.Status()
 		if !began.IsZero() {
-			running = min(now.Sub(began), now.Sub(added[k]))
+			running = min(now.Sub(began), now.Sub(e.added))
 		}
 		what := unwell(&i, now, running)
 		if what == "" {

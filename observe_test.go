@@ -1,6 +1,7 @@
 package kinglet_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kinglet-go/kinglet"
@@ -22,22 +23,18 @@ func TestASetShowsWhatItObservesUntilItIsRemoved(t *testing.T) {
 	set.Observe(named("b"))
 	removeA2 := set.Observe(named("a"))
 	removeC := set.ObserveController(namedController("c"))
-	names := func() (s string) {
-		for _, st := range set.Status() {
-			s += st.Name
-		}
-		for _, c := range set.Controllers() {
-			s += c.Status().Name
-		}
-		return s
+	names := func() string {
+		_, informers := set.Observed()
+		_, controllers := set.Controllers()
+		return strings.Join(append(informers, controllers...), " ")
 	}
-	if got := names(); got != "abac" {
+	if got := names(); got != "a b a#2 c" {
 		t.Errorf("shown are %q", got)
 	}
 	removeA()
 	removeA()
 	removeC()
-	if got := names(); got != "ba" {
+	if got := names(); got != "b a#2" {
 		t.Errorf("after removal, shown are %q", got)
 	}
 	removeA2()

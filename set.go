@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,9 +27,10 @@ type RunnableController interface {
 // independent: while one is forbidden, the others work. All methods are safe for
 // concurrent use.
 type Set struct {
-	mu      sync.Mutex
-	members observed[Runnable]   // guarded by mu
-	running []RunnableController // guarded by mu; controllers that Run runs
+	mu sync.Mutex
+	// members and running are what Run runs; guarded by mu.
+	members []Runnable
+	running []RunnableController
 	// informers and controllers are shown; guarded by mu.
 	informers   observed[Observable]
 	controllers observed[ObservableController]
@@ -48,25 +51,29 @@ type Set struct {
 // the slice.
 func NewSet(informers ...Runnable) *Set {
 	s := &Set{}
-	for _, inf := range informers {
-		s.members.add(inf)
-	}
+	_ = s.Add(informers...) // which fails once a set is stopping
 	return s
 }
 
 // Add adds informers to the set, before Run or while it is running; while it is
-// running, they start at once. It fails with ErrStopped once the set is stopping.
+// running, they start at once. One that is in the set already is left as it is. Add fails
+// with ErrStopped once the set is stopping.
 func (s *Set) Add(informers ...Runnable) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stoppingLocked() {
 		return fmt.Errorf("add to a set: %w", ErrStopped)
 	}
+	before := len(s.members)
 	for _, inf := range informers {
-		s.members.add(inf)
+		if reflect.ValueOf(inf).Comparable() && slices.Contains(s.members, inf) {
+			continue
+		}
+		s.members = append(s.members, inf)
+		s.informers.add(inf, inf.Status().Name)
 	}
 	if s.ctx != nil {
-		s.startInformersLocked(informers)
+		s.startInformersLocked(s.members[before:])
 	}
 	return nil
 }
@@ -81,7 +88,7 @@ func (s *Set) AddController(controllers ...RunnableController) error {
 		return fmt.Errorf("add to a set: %w", ErrStopped)
 	}
 	for _, c := range controllers {
-		s.controllers.add(c)
+		s.controllers.add(c, c.Status().Name)
 	}
 	s.running = append(s.running, controllers...)
 	if s.ctx != nil {
@@ -107,7 +114,7 @@ func (s *Set) Run(ctx context.Context) error {
 	s.ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	s.began = time.Now()
-	s.startInformersLocked(s.members.list())
+	s.startInformersLocked(s.members)
 	s.startControllersLocked(s.running)
 	s.mu.Unlock()
 
@@ -162,7 +169,7 @@ func (s *Set) failed(err error) {
 func (s *Set) Informers() []Runnable {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.members.list()
+	return slices.Clone(s.members)
 }
 
 // WaitSynced blocks until every informer that is in the set now has synced. If ctx ends
@@ -191,9 +198,9 @@ func (s *Set) WaitSynced(ctx context.Context) error {
 }
 
 // Status returns the status of every informer of the set, and of those that it
-// observes, in the order they were added, members first.
+// observes, in the order they were added.
 func (s *Set) Status() []Status {
-	informers := s.Observed()
+	informers, _ := s.Observed()
 	out := make([]Status, len(informers))
 	for i, inf := range informers {
 		out[i] = inf.Status()

@@ -66,7 +66,8 @@ func TestSetStartsInformersAddedWhileItRuns(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- set.Run(ctx) }()
 		synctest.Wait()
-		late.must(set.Add(late.informer))
+		late.must(set.Add(late.informer, late.informer))
+		late.must(set.Add(late.informer)) // which is in it already
 		late.must(set.WaitSynced(ctx))
 		late.equal()
 		stop()

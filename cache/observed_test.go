@@ -79,7 +79,8 @@ func TestObservedShowsWhatRunsAndNothingElse(t *testing.T) {
 		if got, want := names(), "shared,*v1.Pod,reflected"; got != want {
 			t.Errorf("there are %q, want %q", got, want)
 		}
-		for i, o := range Observed().Observed() {
+		shown, _ := Observed().Observed()
+		for i, o := range shown {
 			if s := o.Status(); s.Phase != reflector.Watching || !s.Synced || i < 2 && s.Objects != 1 {
 				t.Errorf("%s: %+v", s.Name, s)
 			}
@@ -131,7 +132,7 @@ func TestTenThousandInformersStartedAndStoppedLeaveNothing(t *testing.T) {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
 	goleak.VerifyNone(t, others)
-	if got := len(Observed().Observed()); got != 0 {
+	if got := len(Observed().Status()); got != 0 {
 		t.Errorf("%d informers are left", got)
 	}
 }

@@ -62,7 +62,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 		}
 		stop := runSet(set)
 		testbubble.Pass(time.Second)
-		if shown := set.Controllers(); len(shown) != 1 || shown[0].Status().Running != 1 {
+		if shown, _ := set.Controllers(); len(shown) != 1 || shown[0].Status().Running != 1 {
 			t.Errorf("the set shows %d controllers", len(shown))
 		}
 		go func() {

@@ -21,14 +21,11 @@ type controller struct {
 
 // controllers returns the controllers of the set, the worst first, then by name.
 func (h *handler) controllers(now time.Time) []*controller {
-	observed := h.set.Controllers()
-	reports := make([]status.Controller, len(observed))
-	for k := range observed {
-		reports[k] = observed[k].Status()
-	}
+	observed, names := h.set.Controllers()
 	all := make([]*controller, len(observed))
-	for k, name := range status.ControllerNames(reports) {
-		all[k] = &controller{newSubject(name, ":"+name, reports[k].Problems(now)), observed[k], &reports[k]}
+	for k, name := range names {
+		report := observed[k].Status()
+		all[k] = &controller{newSubject(name, ":"+name, report.Problems(now)), observed[k], &report}
 	}
 	slices.SortStableFunc(all, func(a, b *controller) int {
 		return cmp.Or(cmp.Compare(b.worst, a.worst), strings.Compare(a.name, b.name))

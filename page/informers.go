@@ -24,14 +24,11 @@ type informer struct {
 
 // informers returns the informers of the set, the worst first, then by name.
 func (h *handler) informers(now time.Time) []*informer {
-	observed := h.set.Observed()
-	statuses := make([]status.Informer, len(observed))
-	for k := range observed {
-		statuses[k] = observed[k].Status()
-	}
+	observed, names := h.set.Observed()
 	all := make([]*informer, len(observed))
-	for k, name := range status.Names(statuses) {
-		i := &informer{subject: newSubject(name, name, statuses[k].Problems(now)), source: observed[k], status: &statuses[k]}
+	for k, name := range names {
+		st := observed[k].Status()
+		i := &informer{subject: newSubject(name, name, st.Problems(now)), source: observed[k], status: &st}
 		for k := range i.status.Handlers {
 			h := &i.status.Handlers[k]
 			i.pending += h.Pending

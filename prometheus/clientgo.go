@@ -105,7 +105,8 @@ func (c *clientGo) queues(s *scrape) {
 	defer c.mu.Unlock()
 	now := map[any]named{}
 	series := map[string]*queueState{}
-	for _, ctrl := range c.set.Controllers() {
+	controllers, _ := c.set.Controllers() // those of one name are summed
+	for _, ctrl := range controllers {
 		st := ctrl.Status()
 		n := named{valid(st.Name), queueCounts{st.Adds, st.Retries, st.Waits, st.Runs}}
 		if reflect.ValueOf(ctrl).Comparable() {
@@ -140,9 +141,10 @@ func (c *clientGo) queues(s *scrape) {
 // versions serves the versions of informers. Those of one name and resource are numbered.
 func (c *clientGo) versions(s *scrape) {
 	var used names
-	for _, inf := range c.set.Observed() {
+	informers, own := c.set.Observed()
+	for k, inf := range informers {
 		st := inf.Status()
-		name := used.unique(st.Name)
+		name := used.unique(own[k])
 		if v, err := strconv.ParseUint(st.ResourceVersion, 10, 64); err == nil {
 			c.version.serve(s, labels{name, valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}, &v)
 		}

@@ -5,9 +5,10 @@ import "github.com/kinglet-go/kinglet/status"
 // controllers serves the controllers of the set.
 func (c *Collector) controllers(s *scrape) {
 	var used names
-	for _, ctrl := range c.set.Controllers() {
+	controllers, own := c.set.Controllers()
+	for k, ctrl := range controllers {
 		st := ctrl.Status()
-		c.controller.serve(s, labels{used.unique(st.Name)}, &st)
+		c.controller.serve(s, labels{used.unique(own[k])}, &st)
 	}
 }
 

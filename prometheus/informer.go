@@ -18,9 +18,10 @@ var ofInformer = []string{"informer", "group", "version", "resource"}
 func (c *Collector) informers(s *scrape) {
 	var used names
 	shared := map[uint64]bool{}
-	for _, inf := range c.set.Observed() {
+	informers, own := c.set.Observed()
+	for k, inf := range informers {
 		st := inf.Status()
-		l := labels{used.unique(st.Name), valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}
+		l := labels{used.unique(own[k]), valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}
 		c.informer.serve(s, l, &st)
 		var handlers names
 		for k := range st.Handlers {

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +116,57 @@ func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
 	}
 	goleak.VerifyNone(t, others)
 }
+
+// A counter that passed to another would jump, as if something had happened.
+func TestNoSeriesPassesFromOneInformerOrControllerToAnother(t *testing.T) {
+	seed := testkit.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	set := kinglet.NewSet()
+	collector := NewCollector(set, everything)
+	names := []string{"a", "a", "a#2", "b"}
+	type one struct {
+		count  uint64
+		remove func()
+	}
+	var all []one
+	of := map[string]uint64{} // the count of each series' owner
+	for n := range uint64(150) {
+		switch name := names[r.IntN(len(names))]; r.IntN(4) {
+		case 0:
+			i := healthy(name)
+			i.status.Bookmarks = n
+			all = append(all, one{n, set.Observe(i)})
+		case 1:
+			c := fullController(name)
+			c.status.Succeeded = n
+			all = append(all, one{n, set.ObserveController(c)})
+		default:
+			if len(all) == 0 {
+				continue
+			}
+			k := r.IntN(len(all))
+			all[k].remove()
+			all = slices.Delete(all, k, k+1)
+		}
+		now := map[string]uint64{}
+		for _, m := range ofCounts.FindAllStringSubmatch(string(served(t, collector)), -1) {
+			count, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now[m[1]] = uint64(count)
+			if was, ok := of[m[1]]; ok && was != now[m[1]] && slices.ContainsFunc(all, func(o one) bool { return o.count == now[m[1]] && o.count < n }) {
+				t.Fatalf("seed %d, step %d: %s was of %d, and is of %d", seed, n, m[1], was, now[m[1]])
+			}
+		}
+		if len(now) != len(all) {
+			t.Fatalf("seed %d, step %d: %d series of %d", seed, n, len(now), len(all))
+		}
+		of = now
+	}
+}
+
+var ofCounts = regexp.MustCompile(`(?m)^(kinglet_informer_bookmarks_total\{.*\}|kinglet_controller_runs_total\{.*result="succeeded".*\}) (.*)$`)
 
 // Whoever looks, by whichever way, disturbs neither what starts nor what stops.
 func TestInformersStartAndStopWhileTheyAreLookedAt(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/diagnostics/uniquename"
 	"github.com/kinglet-go/kinglet/internal/engine/consistency"
 	"github.com/kinglet-go/kinglet/internal/engine/deliver"
 	"github.com/kinglet-go/kinglet/internal/engine/own"
@@ -132,25 +131,4 @@ func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 		return i.LastContact, true
 	}
 	return time.Time{}, false
-}
-
-// Names returns a unique name for each informer: if several are named pods, the
-// second is pods#2, the third pods#3. Metrics have the same names.
-func Names(informers []Informer) []string {
-	var given uniquename.Names
-	names := make([]string, len(informers))
-	for i := range informers {
-		names[i] = given.Of(informers[i].Name)
-	}
-	return names
-}
-
-// ControllerNames is Names for controllers.
-func ControllerNames(controllers []Controller) []string {
-	var given uniquename.Names
-	names := make([]string, len(controllers))
-	for i := range controllers {
-		names[i] = given.Of(controllers[i].Name)
-	}
-	return names
 }

@@ -315,17 +315,6 @@ func TestCausesAreAFixedSetOfNamesForMetrics(t *testing.T) {
 	}
 }
 
-func TestNamesThatStandTwiceAreNumbered(t *testing.T) {
-	informers := []Informer{{Name: "pods"}, {Name: "pods"}, {Name: "pods#2"}, {Name: "nodes"}, {Name: "pods"}}
-	got := strings.Join(Names(informers), " ")
-	if want := "pods pods#2 pods#2#2 nodes pods#3"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := strings.Join(ControllerNames([]Controller{{Name: "a"}, {Name: "a"}}), " "); got != "a a#2" {
-		t.Error(got)
-	}
-}
-
 func BenchmarkProblemsOfAnInformerThatIsWell(b *testing.B) {
 	i := well()
 	b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/diagnostics/uniquename"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -68,6 +69,7 @@ type Hub[T any] struct {
 	regs []*Registration[T]
 	// count is how many were ever added.
 	count int
+	names uniquename.Names // of regs
 	// synced: the first list has been published.
 	synced bool
 	// version is the collection's after the last Commit.
@@ -175,7 +177,9 @@ func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T],
 		return nil, fmt.Errorf("deliver: handler %q: %w", opts.Name, ErrStopped)
 	}
 	h.count++
-	r := newRegistration(h, handler, opts.withDefaults(h.count))
+	opts = opts.withDefaults(h.count)
+	opts.Name = h.names.Of(opts.Name)
+	r := newRegistration(h, handler, opts)
 	h.regs = append(h.regs, r)
 	h.showLocked()
 	if h.synced {
@@ -201,6 +205,7 @@ func (h *Hub[T]) forget(r *Registration[T]) {
 	defer h.mu.Unlock()
 	if i := slices.Index(h.regs, r); i >= 0 {
 		h.regs = slices.Delete(h.regs, i, i+1)
+		h.names.Free(r.opts.Name)
 		h.showLocked()
 	}
 }

@@ -266,7 +266,8 @@ func TestATransformMayTakeTheLabelsByWhichObjectsAreHeldWhole(t *testing.T) {
 				w.update(sized("a", "m", 2, map[string]string{"mine": "yes"}))
 				synctest.Wait()
 				again, errAgain := typedNames(t, got)
-				quarantined := o.Set.Observed()[0].(interface{ Quarantined() []kinglet.Quarantined }).Quarantined()
+				shown, _ := o.Set.Observed()
+				quarantined := shown[0].(interface{ Quarantined() []kinglet.Quarantined }).Quarantined()
 				if name == "" {
 					if want := []string{"m"}; !slices.Equal(names, want) || !slices.Equal(again, want) || err != nil || errAgain != nil {
 						t.Errorf("lists have %v and %v, %v, %v", names, again, err, errAgain)

@@ -81,7 +81,7 @@ func checkByNamespaces(t *testing.T, opts cache.Options, form string) {
 	if err := c.Get(ctx, keyed("b", "one"), mended); err != nil || len(mended.GetLabels()) != 0 {
 		t.Errorf("it is not mended: %v, %v", mended.GetLabels(), err)
 	}
-	all := set.Observed()
+	all, _ := set.Observed()
 	if len(all) != 1 {
 		t.Fatalf("the set shows %d informers", len(all))
 	}

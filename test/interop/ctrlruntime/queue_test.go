@@ -364,7 +364,7 @@ func TestASetShowsTheQueue(t *testing.T) {
 		key, _ := q.Get()
 		q.Add(key)
 		testbubble.Pass(time.Second)
-		all := set.Controllers()
+		all, _ := set.Controllers()
 		if len(all) != 1 {
 			t.Fatalf("%d controllers", len(all))
 		}
@@ -382,8 +382,8 @@ func TestASetShowsTheQueue(t *testing.T) {
 			t.Errorf("failing: %+v", d.Failing)
 		}
 		q.ShutDown()
-		if n := len(set.Controllers()); n != 0 {
-			t.Errorf("%d controllers are shown after the end", n)
+		if left, _ := set.Controllers(); len(left) != 0 {
+			t.Errorf("%d controllers are shown after the end", len(left))
 		}
 	})
 }
