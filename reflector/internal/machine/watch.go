@@ -198,12 +198,14 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 //
 // One that made progress, or that held longer than the wait would last, is followed
 // at once: a proxy that cuts every quiet watch after a minute must not cost another
-// half minute. So is one of a server that is not known to have a history.
+// half minute. So is one of a server that is not known to have a history, unless a list
+// follows, which finds what happened meanwhile.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
+	relist := m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
-		if m.Advanced || m.age() >= 2*m.delay() || !m.hasHistory() {
+		if m.Advanced || m.age() >= 2*m.delay() || !relist && !m.hasHistory() {
 			if !m.Advanced {
 				m.fail(f)
 			}
@@ -212,7 +214,6 @@ func (m *Machine) brokenOff(f Failure) {
 			return
 		}
 	}
-	relist := m.missed() && !m.Renumbered
 	if relist {
 		m.Cause = CauseRefused
 	}
