@@ -101,19 +101,28 @@ func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
 	}
 	visible, _, _ := s.visible()
 	visible -= c.fault.Behind
-	exact := c.Options.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
-		c.Options.ResourceVersionMatch == "" && c.Options.Limit > 0 && rv > 0
 	switch {
 	case c.Options.ResourceVersion == "":
 		// A consistent read is answered by a server that is behind as well: it
 		// asks the storage.
 		return s.storage.Revision() - c.fault.Behind, nil
-	case exact:
+	case c.exact():
 		return rv, s.waitForExactly(ctx, rv)
 	case rv > visible:
 		return s.waitFor(ctx, rv)
 	}
 	return visible, nil
+}
+
+// exact reports whether a list is of one version, and no later one.
+func (c *call) exact() bool {
+	switch rv := c.Options.ResourceVersion; c.Options.ResourceVersionMatch {
+	case metav1.ResourceVersionMatchExact:
+		return true
+	case "":
+		return c.Options.Limit > 0 && rv != "" && rv != "0"
+	}
+	return false
 }
 
 // waitFor waits up to freshness for a revision.
@@ -189,7 +198,8 @@ func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 	if col == nil {
 		return nil, unknownPath()
 	}
-	if at < s.storage.compacted {
+	// What a server that lags knows is in its watch cache, whatever is compacted.
+	if at < s.storage.compacted && (start != "" || c.exact()) {
 		err := apierrors.NewResourceExpired(versionTooOld)
 		if start != "" {
 			err.ErrStatus.Message = continueTooOld
