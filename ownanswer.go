@@ -140,6 +140,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	}
 	var errs []error
 	if objects := source.AnswerMetadata(body); objects != nil {
+		var left map[types.UID]*metav1.ObjectMeta
 		for n := range objects {
 			m := &objects[n]
 			switch grace := m.DeletionGracePeriodSeconds; {
@@ -148,16 +149,19 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 				continue
 			case len(m.Finalizers) == 0 || grace != nil && *grace > 0:
 				// It may be gone now, or end sooner than before.
-				now, err := list()
-				if err != nil {
-					return errors.Join(append(errs, i.notListed(w, err))...)
+				if left == nil {
+					now, err := list()
+					if err != nil {
+						return errors.Join(append(errs, i.notListed(w, err))...)
+					}
+					left = byUID(now)
 				}
-				at := slices.IndexFunc(now, func(o metav1.ObjectMeta) bool { return o.UID == m.UID })
-				if at < 0 {
+				now := left[m.UID]
+				if now == nil {
 					errs = append(errs, i.deletedOf(m, w.sent, false))
 					continue
 				}
-				m = &now[at]
+				m = now
 			}
 			// Somebody else has marked it, and reads may not show that yet.
 			err := i.wrote(source.Answer{Metadata: m, Resource: w.resource}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
@@ -173,10 +177,9 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	if err != nil {
 		return i.notListed(w, err)
 	}
-	left := make(map[types.UID]bool, len(objects))
+	left := byUID(objects)
 	for n := range objects {
 		m := &objects[n]
-		left[m.UID] = true
 		if m.DeletionTimestamp != nil {
 			key := Key{Namespace: m.Namespace, Name: m.Name}
 			if obj, shown := before.Get(key); shown && !deleting(obj) {
@@ -185,7 +188,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		}
 	}
 	for obj := range before.Prefix(Key{Namespace: w.key.Namespace}) {
-		if uid := i.opts.UID(obj); !left[uid] {
+		if uid := i.opts.UID(obj); left[uid] == nil {
 			key, err := i.opts.KeyFunc(obj)
 			if err == nil {
 				err = i.removed(key, own.Removal{UID: uid, Sent: w.sent})
@@ -194,6 +197,14 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func byUID(objects []metav1.ObjectMeta) map[types.UID]*metav1.ObjectMeta {
+	m := make(map[types.UID]*metav1.ObjectMeta, len(objects))
+	for n := range objects {
+		m[objects[n].UID] = &objects[n]
+	}
+	return m
 }
 
 // notListed returns the error for a deleted collection of which it is not known what is left.
