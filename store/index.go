@@ -8,7 +8,8 @@ import "iter"
 type KeyFunc[T any] func(obj T) (Key, error)
 
 // IndexFunc returns the values under which an object is found in one index;
-// none, one or many. It must be pure. On an error the object is stored, absent
+// none, one or many. It must be pure: what changes the store or its informer waits for
+// it, so it would wait for itself. On an error the object is stored, absent
 // from this index, and the error is reported as an *IndexError.
 type IndexFunc[T any] func(obj T) ([]string, error)
 
