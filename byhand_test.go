@@ -1,9 +1,11 @@
 package kinglet_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -20,19 +22,19 @@ import (
 // Delete for each key.
 type legal struct {
 	recorder
-	known map[kinglet.Key]bool
+	known map[kinglet.Key]pod
 }
 
 func newLegal(t *testing.T, name string) *legal {
-	l := &legal{known: map[kinglet.Key]bool{}}
+	l := &legal{known: map[kinglet.Key]pod{}}
 	l.look = func(c kinglet.Change[pod]) {
-		if (c.Type == kinglet.Added) == l.known[c.Key] {
-			t.Errorf("%s: %v of %v, which it knows: %v", name, c.Type, c.Key, l.known[c.Key])
+		if _, known := l.known[c.Key]; (c.Type == kinglet.Added) == known {
+			t.Errorf("%s: %v of %v, which it knows: %v", name, c.Type, c.Key, known)
 		}
 		if c.Type != kinglet.Added && c.Old.Name != c.Key.Name || c.Type != kinglet.Deleted && c.New.Name != c.Key.Name {
 			t.Errorf("%s: %v of %v, from %q to %q", name, c.Type, c.Key, c.Old.Name, c.New.Name)
 		}
-		if l.known[c.Key] = c.Type != kinglet.Deleted; !l.known[c.Key] {
+		if l.known[c.Key] = c.New; c.Type == kinglet.Deleted {
 			delete(l.known, c.Key)
 		}
 	}
@@ -40,8 +42,9 @@ func newLegal(t *testing.T, name string) *legal {
 }
 
 // TestHistoriesAreLegalWhateverIsWrittenByHand does everything that a user may do with
-// the store by hand, before Run, beside events and between relists. After a last list,
-// every handler knows what the source has.
+// the store by hand, before Run, beside events and between relists, while handlers come;
+// what it writes is often what the source has. After a list, every handler knows what the
+// source has.
 func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 	seed := testkit.Seed(t)
 	for i := range uint64(150) {
@@ -50,9 +53,15 @@ func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 			r := newRig(t, kinglet.Options[pod]{}, newPod("p0", "n1"), newPod("p1", "n1"))
 			s := r.informer.WritableStore()
 			var handlers []*legal
-			some := func() pod { return newPod(fmt.Sprint("p", rnd.IntN(6)), fmt.Sprint("n", rnd.IntN(3))) }
+			some := func() pod { return newPod(fmt.Sprint("p", rnd.IntN(4)), fmt.Sprint("n", rnd.IntN(3))) }
 			byHand := func() {
 				p := some()
+				if have := r.src.Objects(); len(have) > 0 && rnd.IntN(4) > 0 {
+					p = have[rnd.IntN(len(have))]
+					if rnd.IntN(2) == 0 {
+						p.Spec.NodeName = "assumed"
+					}
+				}
 				var err error
 				switch rnd.IntN(6) {
 				case 0:
@@ -64,7 +73,7 @@ func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 				case 3:
 					err = s.Write(store.Op[pod]{Key: key(p.Name), Delete: true})
 				case 4:
-					_, err = s.Apply(store.Batch[pod]{Ops: []store.Op[pod]{{Key: key(p.Name), Object: p}, {Key: key("p5"), Delete: true}}}, nil)
+					_, err = s.Apply(store.Batch[pod]{Ops: []store.Op[pod]{{Key: key(p.Name), Object: p}, {Key: key("p3"), Delete: true}}}, nil)
 				case 5:
 					_, err = s.Replace(store.Batch[pod]{Ops: []store.Op[pod]{{Key: key(p.Name), Object: p}}[:rnd.IntN(2)]}, nil)
 				}
@@ -78,46 +87,59 @@ func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 			for range rnd.IntN(5) {
 				byHand()
 			}
+			event := func() {
+				switch p := some(); rnd.IntN(3) {
+				case 0:
+					_ = r.src.Add(p) // an error if it is there
+				case 1:
+					_ = r.src.Update(p) // an error if it is not
+				case 2:
+					_ = r.src.Delete(key(p.Name))
+				}
+			}
+			relist := func() {
+				down := errors.New("down")
+				r.src.FailLists(-1, down)
+				r.src.FailWatches(-1, down)
+				r.src.Disconnect(apierrors.NewResourceExpired("gone"))
+				_ = r.src.Add(newPod("last", "n1"))
+				for range rnd.IntN(3) {
+					event()
+					byHand()
+				}
+				r.src.FailLists(0, nil)
+				r.src.FailWatches(0, nil)
+				<-time.After(5 * time.Minute)
+				synctest.Wait()
+				r.equal()
+				want := map[kinglet.Key]pod{}
+				for _, p := range r.src.Objects() {
+					want[key(p.Name)] = p
+				}
+				for n, h := range handlers {
+					if !reflect.DeepEqual(h.known, want) {
+						t.Errorf("case %d: handler %d knows %v, the source has %v", i, n, names(slices.Collect(maps.Values(h.known))), names(r.src.Objects()))
+					}
+				}
+			}
 			begin()
 			r.run()
 			for range 40 {
-				switch p := some(); rnd.IntN(8) {
-				case 0, 1, 2:
+				switch n := rnd.IntN(24); {
+				case n < 9:
 					byHand()
-				case 3:
-					_ = r.src.Add(p) // an error if it is there
-				case 4:
-					_ = r.src.Update(p) // an error if it is not
-				case 5:
-					_ = r.src.Delete(key(p.Name))
-				case 6:
-					if rnd.IntN(3) == 0 {
-						r.src.Disconnect(apierrors.NewResourceExpired("gone"))
-						<-time.After(time.Minute)
-					}
-				case 7:
-					if len(handlers) < 4 {
-						begin()
-					}
+				case n < 16:
+					event()
+				case n < 19:
+					relist()
+				case len(handlers) < 8:
+					begin()
 				}
 				if rnd.IntN(2) == 0 {
 					synctest.Wait()
 				}
 			}
-			r.must(r.src.Add(newPod("last", "n1")))
-			r.src.Disconnect(apierrors.NewResourceExpired("gone"))
-			<-time.After(5 * time.Minute)
-			synctest.Wait()
-			r.equal()
-			want := map[kinglet.Key]bool{}
-			for _, p := range r.src.Objects() {
-				want[key(p.Name)] = true
-			}
-			for n, h := range handlers {
-				if !maps.Equal(h.known, want) {
-					t.Errorf("case %d: handler %d knows %v, the source has %v", i, n, slices.Collect(maps.Keys(h.known)), slices.Collect(maps.Keys(want)))
-				}
-			}
+			relist()
 			r.end()
 		})
 		if t.Failed() {

@@ -75,7 +75,7 @@ func (i *Informer[T]) assemble() (err error) {
 	i.hub = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
-		ByHand:   i.store.ByHand,
+		Begin:    func() (store.Reader[T], map[store.Key]bool) { return i.store.Begin() },
 		Report:   i.opts.OnError,
 		Grace:    i.opts.StopGrace,
 	})
@@ -160,11 +160,12 @@ func (i *Informer[T]) Store() store.Reader[T] { return &i.reads }
 // WritableStore returns the store itself, for programs that write to it by hand, at any
 // time: before Run, as unit tests do, or ahead of the watch. Handlers do not get such a
 // write. A handler that is added later has it in its initial state, and the next change
-// of the key has it as Old. If an object that a handler has received is removed by
-// hand, the handler gets the source's delete, or the object's next state as an Updated.
-// The source always wins: the first list, and each later one, removes what it does not
-// name. Indexes belong to the informer: see AddIndex. Writes to the store return their
-// errors, and do not call OnError. Its reads do not include the program's own writes
+// of the key has it as Old. The next event or list that has the key is such a change,
+// even if the object is as it is held. If an object that a handler has received is
+// removed by hand, the handler gets the source's delete, or the object's next state as an
+// Updated. The source always wins: the first list, and each later one, removes what it
+// does not name. Indexes belong to the informer: see AddIndex. Writes to the store return
+// their errors, and do not call OnError. Its reads do not include the program's own writes
 // (Wrote).
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 

@@ -5,60 +5,66 @@ import (
 	"slices"
 )
 
-// byHand are the keys for which a write other than a Reported batch has made the store
-// differ from what receivers of the changes know: an object was put that they do not
-// know, or one that they know was removed. The next Reported batch that names the key
-// tells them what the source has, as a change of what they know.
+// byHand has a key from a write other than a Reported batch until the next Reported
+// batch that names the key, or its scope: until then receivers of the changes may know
+// something else than the store holds. That batch tells them what the source has, as a
+// change of what they know, even if the store holds that already.
 //
-// A key is here only while the store holds what was put, or until a Reported batch
-// names what was removed and some receiver knows. The map is nil until the first such write, and empty most of
-// the time: the source sends an event for each object that was written ahead of it.
+// A key leaves as well if an object was put that no receiver knows, and is removed. The
+// map is nil until the first such write, and empty most of the time: the source sends an
+// event for each object that was written ahead of it.
 type byHand[T any] struct {
 	// from is whether a Reported batch was applied. Receivers know nothing before.
 	from bool
 	keys map[Key]received[T]
 }
 
-// received is what receivers know of a key: object if known is set, else nothing. But if
-// shown is set, some have begun while an object was held that had been put by hand, and
-// so know that one. If it is no longer held either, object is the last.
+// received is what receivers know of a key.
 type received[T any] struct {
+	// known: some state of it. shown: nothing, but some have begun since, and had in the
+	// state of the store what was put by hand.
 	known, shown bool
-	object       T
+	// object is the last that was held, if none is held.
+	object T
 }
 
-// ByHand returns the keys for which receivers of Reported batches know something else
-// than the store holds: true for one that was removed without their knowledge, false
-// for one that was put. Somebody who begins with what is held is told of the ends of
-// the latter from now on.
-func (s *Store[T]) ByHand() map[Key]bool {
+// Begin returns the present state for somebody who receives the changes of Reported
+// batches from now on, and the keys of which the earlier receivers know something else
+// than whether there is an object: true for an object that was put without their
+// knowledge, false for one that was removed. Both are of one moment.
+func (s *Store[T]) Begin() (state *Snapshot[T], byHand map[Key]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.byHand.keys) == 0 {
-		return nil
-	}
-	keys := make(map[Key]bool, len(s.byHand.keys))
+	state = s.current()
 	for key, r := range s.byHand.keys {
-		keys[key] = r.known
-		r.shown = !r.known
-		s.byHand.keys[key] = r
+		_, held := state.Get(key)
+		if held == r.known {
+			continue
+		}
+		if byHand == nil {
+			byHand = map[Key]bool{}
+		}
+		byHand[key] = held
+		if held {
+			s.byHand.keys[key] = received[T]{shown: true}
+		}
 	}
-	return keys
+	return state, byHand
 }
 
 // putLocked records that a write that is not reported puts a key.
 func (s *Store[T]) putLocked(key Key, found bool) {
 	h := &s.byHand
-	if found || !h.from {
+	if !h.from {
 		return
 	}
-	switch r, is := h.keys[key]; {
-	case r.known:
-		delete(h.keys, key)
-	case is:
-		h.keys[key] = received[T]{shown: true}
-	default:
-		h.set(key, received[T]{})
+	r, is := h.keys[key]
+	switch {
+	case !is:
+		h.set(key, received[T]{known: found})
+	case !found:
+		// Though it may be what they know, some may have begun without it.
+		h.keys[key] = received[T]{known: r.known, shown: r.shown}
 	}
 }
 
@@ -68,14 +74,12 @@ func (s *Store[T]) removedLocked(key Key, old T) {
 	if !h.from {
 		return
 	}
-	switch r, is := h.keys[key]; {
-	case !is:
-		h.set(key, received[T]{known: true, object: old})
-	case r.shown:
-		h.keys[key] = received[T]{shown: true, object: old}
-	default:
+	r, is := h.keys[key]
+	if is && !r.known && !r.shown {
 		delete(h.keys, key)
+		return
 	}
+	h.set(key, received[T]{known: !is || r.known, shown: r.shown, object: old})
 }
 
 func (h *byHand[T]) set(key Key, r received[T]) {
@@ -86,25 +90,22 @@ func (h *byHand[T]) set(key Key, r received[T]) {
 }
 
 // reportLocked returns what a write finds under a key, and forgets what was written there
-// by hand if the write is reported: found is then whether receivers know the object, or,
-// with byHand, only those to whom it was shown.
-func (s *Store[T]) reportLocked(at location[T], key Key, reported, deleted bool) (old T, found, byHand bool) {
+// by hand, if the write is reported and byHand says that something was: found is then that
+// receivers know an object, or, with unknown, only those that have begun with one.
+func (s *Store[T]) reportLocked(at location[T], key Key, reported bool) (old T, found, byHand, unknown bool) {
 	old, found = at.object(), at.found()
 	if !reported || len(s.byHand.keys) == 0 {
-		return old, found, false
+		return old, found, false, false
 	}
-	r, is := s.byHand.keys[key]
-	if !is {
-		return old, found, false
+	r, byHand := s.byHand.keys[key]
+	if !byHand {
+		return old, found, false, false
 	}
 	delete(s.byHand.keys, key)
-	switch {
-	case found:
-		return old, true, true
-	case r.known || deleted:
-		return r.object, true, !r.known
+	if !found {
+		old = r.object
 	}
-	return old, false, false
+	return old, true, true, !r.known
 }
 
 // tellRemovedLocked reports what was removed by hand within the scope of a list, which

@@ -67,10 +67,10 @@ type Change[T any] struct {
 	// FinalStateUnknown is true for a Deleted change of which the object's
 	// last state was missed; Old is then the last state that was seen.
 	FinalStateUnknown bool
-	// ByHand is true if Old was put by a write that was not reported: a receiver of
-	// Reported batches does not know it, unless it has begun with a state of the store
-	// that has it. To one that does not know it, an Updated is an Added, and a Deleted
-	// is nothing.
+	// ByHand is true if Old was put by a write that was not reported, under a key that
+	// had no object: a receiver of Reported batches does not know it, unless it has begun
+	// with a state of the store that had one (Store.Begin). To one that does not know it,
+	// an Updated is an Added, and a Deleted is nothing.
 	ByHand bool
 	// OwnEcho is true for a change that consists only of versions that the
 	// program has told its informer it wrote (kinglet's Informer.Wrote and
@@ -94,7 +94,8 @@ type Op[T any] struct {
 	// HasObject is set on a Delete whose Object is the final state.
 	HasObject bool
 	// IfChanged makes Apply skip a put of what is held already: if Options.Equal
-	// says so, nothing is written and no change reported, as by Replace.
+	// says so, nothing is written and no change reported, as by Replace (but see
+	// Batch.Reported).
 	IfChanged bool
 	Object    T
 	// Memo is kept beside the object until its next write. It may be nil.
@@ -116,7 +117,8 @@ type Batch[T any] struct {
 	// informer's handlers. They see the changes of every Reported batch and no
 	// others. An object that another write has removed counts as held in these
 	// changes, so that no receiver misses a Deleted or gets a second Added. One that
-	// another write has put is marked: see Change.ByHand.
+	// another write has put is marked: see Change.ByHand. A put after another write is a
+	// change, even of what is held already, since receivers may know something else.
 	Reported bool
 	// AtOnce makes readers see all of an applied batch or nothing, at the price
 	// of a copy of every block and node that it changes.

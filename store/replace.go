@@ -16,7 +16,7 @@ import (
 // FinalStateUnknown set, because the delete itself was missed. An object that is the
 // very one that is held (the same pointer) is not written again, unless b.Rewrite is
 // set. An object that Options.Equal finds equal is neither written nor reported as a
-// change.
+// change (but see Batch.Reported).
 //
 // It costs a look at every object of the list, and at every object of the store in
 // the scope's Span that the list does not have. The error reports what cannot be
@@ -51,21 +51,21 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 		at := s.locate(op.Key)
 		c := Change[T]{Type: Added, Key: op.Key, New: op.Object, ResourceVersion: b.ResourceVersion, Reason: b.Reason}
 		write := true
-		if !b.Reported {
-			s.putLocked(op.Key, at.found())
-		}
-		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, false)
+		old, known, byHand, unknown := s.reportLocked(at, op.Key, b.Reported)
 		if known {
-			c.Type, c.Old, c.ByHand = Updated, old, byHand
+			c.Type, c.Old, c.ByHand = Updated, old, unknown
 		}
 		if at.found() {
 			named.set(at.slot)
 			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
-			if s.opts.Equal != nil && !b.Rewrite && !c.ByHand && (!write || s.equal(op.Key, c.Old, op.Object)) {
+			if s.opts.Equal != nil && !b.Rewrite && !byHand && (!write || s.equal(op.Key, c.Old, op.Object)) {
 				continue
 			}
 		}
 		if write {
+			if !b.Reported {
+				s.putLocked(op.Key, at.found())
+			}
 			slot := s.put(at, op.Key, &op, &b)
 			for slot/64 >= uint32(len(named)) {
 				named = append(named, 0)
@@ -104,14 +104,14 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	}
 	for _, slot := range missing {
 		key, old := w.keyOf(slot), w.blocks.at(slot).obj
-		byHand := false
-		if _, byHand = s.byHand.keys[key]; !b.Reported {
+		r, byHand := s.byHand.keys[key]
+		if !b.Reported {
 			s.removedLocked(key, old)
 		} else if byHand {
 			delete(s.byHand.keys, key)
 		}
 		if done++; changed != nil {
-			changed(Change[T]{Type: Deleted, Key: key, Old: old, Last: old, ByHand: byHand,
+			changed(Change[T]{Type: Deleted, Key: key, Old: old, Last: old, ByHand: byHand && !r.known,
 				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		}
 	}

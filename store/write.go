@@ -19,7 +19,8 @@ type plan struct {
 // Put adds an object, or replaces the one under its key and drops that one's
 // memo. Nothing changes if the error is a *KeyError; if it is an *IndexError,
 // the object is stored: see Errors. Put allocates nothing if the key was there,
-// no index value changed and no snapshot is held.
+// no index value changed and no snapshot is held; but once there are Reported batches, a
+// key is remembered until the next of them that names it.
 func (s *Store[T]) Put(obj T) (err error) {
 	key, err := s.keyOf(obj)
 	if err != nil {
@@ -97,11 +98,11 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 			continue
 		}
 		at := s.locate(op.Key)
-		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, op.Delete)
+		old, known, byHand, unknown := s.reportLocked(at, op.Key, b.Reported)
 		if op.Delete && !known {
 			continue
 		}
-		c := Change[T]{Type: Added, Key: op.Key, Old: old, New: op.Object, ByHand: byHand,
+		c := Change[T]{Type: Added, Key: op.Key, Old: old, New: op.Object, ByHand: unknown,
 			ResourceVersion: op.ResourceVersion, Reason: b.Reason}
 		if c.ResourceVersion == "" {
 			c.ResourceVersion = b.ResourceVersion

@@ -31,10 +31,10 @@ type Options[T any] struct {
 	// under the hub's lock: it must be O(1) and must not call into the hub.
 	Snapshot func() store.Reader[T]
 
-	// ByHand returns the keys of which receivers of changes know something else than
-	// the store holds: store.ByHand. It is called after Snapshot, under the same hold
-	// of the hub's mutex; it may be nil.
-	ByHand func() map[store.Key]bool
+	// Begin returns the state that a handler begins with, and the keys of which the
+	// earlier handlers know something else: store.Begin. It is called under the hub's lock.
+	// If it is nil, nobody writes around the hub.
+	Begin func() (state store.Reader[T], byHand map[store.Key]bool)
 
 	// Report is called with each *HandlerPanicError, *HandlerExitError,
 	// *OverflowError, *StuckHandlerError and *store.KeyError, from the goroutine
@@ -149,12 +149,8 @@ func (h *Hub[T]) Synced() {
 		return
 	}
 	h.synced = true
-	if len(h.regs) == 0 {
-		return
-	}
-	snapshot := h.opts.Snapshot()
 	for _, r := range h.regs {
-		r.beginReplay(snapshot, h.version)
+		r.beginReplay(h.version)
 	}
 }
 
@@ -183,7 +179,7 @@ func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T],
 	h.regs = append(h.regs, r)
 	h.showLocked()
 	if h.synced {
-		r.beginReplay(h.opts.Snapshot(), h.version)
+		r.beginReplay(h.version)
 	}
 	if h.ctx != nil {
 		r.start(h.ctx)

@@ -40,12 +40,17 @@ type replay[T any] struct {
 	handled bool
 }
 
-// beginReplay is called under Hub.mu.
-func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) {
-	var byHand map[store.Key]bool
-	if r.hub.opts.ByHand != nil {
-		byHand = r.hub.opts.ByHand()
+// begin returns the state that a handler begins with, and its exceptions.
+func (h *Hub[T]) begin() (store.Reader[T], exceptions) {
+	if h.opts.Begin == nil {
+		return h.opts.Snapshot(), nil
 	}
+	return h.opts.Begin()
+}
+
+// beginReplay is called under Hub.mu.
+func (r *Registration[T]) beginReplay(version string) {
+	snapshot, byHand := r.hub.begin()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -53,7 +58,7 @@ func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) 
 	}
 	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len(), since: r.hub.now()}
 	r.queue.version = version
-	r.exceptions = exceptionsOf(snapshot, byHand)
+	r.exceptions = byHand
 	r.wakeLocked()
 }
 
@@ -134,21 +139,6 @@ func (r *Registration[T]) callReplay(ctx context.Context) bool {
 // handler began: whether it has received the object.
 type exceptions map[store.Key]bool
 
-// exceptionsOf returns the exceptions of a handler that begins with the snapshot.
-// byHand is what store.ByHand returned since.
-func exceptionsOf[T any](snapshot store.Reader[T], byHand map[store.Key]bool) exceptions {
-	var e exceptions
-	for key, others := range byHand {
-		if _, received := snapshot.Get(key); received != others {
-			if e == nil {
-				e = exceptions{}
-			}
-			e[key] = received
-		}
-	}
-	return e
-}
-
 // asReceived returns the change that a handler receives for c; nil if it is the delete
 // of an object that the handler has not received.
 func asReceived[T any](e exceptions, c *store.Change[T]) *store.Change[T] {
@@ -162,8 +152,6 @@ func asReceived[T any](e exceptions, c *store.Change[T]) *store.Change[T] {
 	own := *c
 	own.ByHand = false
 	switch {
-	case received && c.Type == store.Added:
-		own.Type, own.Old = store.Updated, c.New
 	case !received && c.Type == store.Deleted:
 		return nil
 	case !received && c.Type == store.Updated:

@@ -57,7 +57,7 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 	s.hub = deliver.NewHub(deliver.Options[*object]{
 		KeyFunc:  keyOf,
 		Snapshot: func() store.Reader[*object] { return s.store.Snapshot() },
-		ByHand:   s.store.ByHand,
+		Begin:    func() (store.Reader[*object], map[store.Key]bool) { return s.store.Begin() },
 		Report:   report,
 	})
 	uid := func(o *object) types.UID { return o.uid }
