@@ -11,7 +11,8 @@ import (
 // HandlerOptions choose how a handler is called. The zero value delivers the newest
 // state of each key, in batches, without resync.
 //
-// Name is the handler's name in errors; "handler 1" and so on if empty. Resync, if not
+// Name is the handler's name in errors, on the page and in metrics; "handler" if empty. If
+// another handler has it, it is numbered: handler#2. Resync, if not
 // 0, is the period at which the handler gets every object again, as Updated with reason
 // Resync. EveryVersion delivers every change one by one, with up to Bound pending,
 // beyond which Overflow decides; otherwise at most one record per key is pending, and

@@ -66,11 +66,10 @@ func (s *Set) Add(informers ...Runnable) error {
 	}
 	before := len(s.members)
 	for _, inf := range informers {
-		if reflect.ValueOf(inf).Comparable() && slices.Contains(s.members, inf) {
-			continue
+		if !has(s.members, inf) {
+			s.members = append(s.members, inf)
+			s.informers.add(inf, inf.Status().Name)
 		}
-		s.members = append(s.members, inf)
-		s.informers.add(inf, inf.Status().Name)
 	}
 	if s.ctx != nil {
 		s.startInformersLocked(s.members[before:])
@@ -78,21 +77,30 @@ func (s *Set) Add(informers ...Runnable) error {
 	return nil
 }
 
+// has reports whether one is in all, where that can be told.
+func has[T any](all []T, one T) bool {
+	return reflect.ValueOf(one).Comparable() && slices.ContainsFunc(all, func(other T) bool { return any(other) == any(one) })
+}
+
 // AddController adds controllers that the set runs, and shows as ObserveController does,
 // before Run or while it is running; while it is running, they start at once. It does not
-// add the informers that they watch. It fails with ErrStopped once the set is stopping.
+// add the informers that they watch. One that the set runs already is left as it is. It
+// fails with ErrStopped once the set is stopping.
 func (s *Set) AddController(controllers ...RunnableController) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stoppingLocked() {
 		return fmt.Errorf("add to a set: %w", ErrStopped)
 	}
+	before := len(s.running)
 	for _, c := range controllers {
-		s.controllers.add(c, c.Status().Name)
+		if !has(s.running, c) {
+			s.running = append(s.running, c)
+			s.controllers.add(c, c.Status().Name)
+		}
 	}
-	s.running = append(s.running, controllers...)
 	if s.ctx != nil {
-		s.startControllersLocked(controllers)
+		s.startControllersLocked(s.running[before:])
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 		}, controller.Options[kinglet.Key]{Elector: l})
 		mustWatch(t, c, inf)
 		set := kinglet.NewSet(inf)
-		if err := set.AddController(c); err != nil {
+		if err := set.AddController(c, c); err != nil { // which adds it once
 			t.Fatal(err)
 		}
 		l.onRelease = func() {

@@ -78,7 +78,7 @@ func tabular(title string, heads ...string) panel {
 func (p *panel) row(cells ...string) {
 	row := make([]pair, len(cells))
 	for k, text := range cells {
-		row[k] = pair{text, p.Heads[k].Value}
+		row[k] = pair{trouble.Printable(text), p.Heads[k].Value} // keys are others' texts
 	}
 	p.Rows = append(p.Rows, row)
 }

@@ -318,9 +318,13 @@ func (k *kind[T]) checkList(got schema.GroupVersionKind, items bool) error {
 	if ok {
 		return nil
 	}
+	return &KindError{Want: k.wantedList(), Got: got}
+}
+
+func (k *kind[T]) wantedList() schema.GroupVersionKind {
 	want := k.want
 	want.Kind += "List"
-	return &KindError{Want: want, Got: got}
+	return want
 }
 
 // registeredList reports whether the scheme has got as a list of T: a custom

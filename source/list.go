@@ -139,10 +139,15 @@ func (l *listing[T]) send(more bool) error {
 
 // finish resolves the unsure items by the list's kind, and sends the last page.
 func (l *listing[T]) finish() error {
+	k := l.codec.kind
 	if err := l.check(l.list.Kind); err != nil {
 		return err
 	}
-	gvk, known := l.codec.kind.listed(l.list.Kind, true)
+	if l.list.Kind.Empty() && k.form != typed && l.pages == 0 && len(l.items) == 0 {
+		// Some server's JSON; client-go's dynamic and metadata clients refuse it as well.
+		return &KindError{Want: k.wantedList()}
+	}
+	gvk, known := k.listed(l.list.Kind, true)
 	for _, i := range l.unsure {
 		it := &l.items[i]
 		if it.Err != nil {
@@ -150,7 +155,7 @@ func (l *listing[T]) finish() error {
 		}
 		err := errUnsure
 		if known {
-			err = l.codec.kind.check(gvk)
+			err = k.check(gvk)
 		}
 		if err != nil {
 			*it = brokenItem[T](StageDecode, it.identity(), err)

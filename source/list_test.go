@@ -301,6 +301,22 @@ func TestAListOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
+func TestAnEmptyListOfNoKindIsTakenForATypedOneAlone(t *testing.T) {
+	for _, body := range []string{`{"items":[]}`, `{"items":null}`, `{"metadata":{},"items":[]}`} {
+		cfg := serve(t, answer("application/json", []byte(body)))
+		var kerr *KindError
+		if _, err := list(t, must(FromConfig[*unstructured.Unstructured](cfg, podGVR, Options{})), ListRequest[*unstructured.Unstructured]{}); !errors.As(err, &kerr) {
+			t.Errorf("unstructured, %s: %v", body, err)
+		}
+		if _, err := list(t, must(FromConfig[*metav1.PartialObjectMetadata](cfg, podGVR, Options{})), ListRequest[*metav1.PartialObjectMetadata]{}); !errors.As(err, &kerr) {
+			t.Errorf("metadata, %s: %v", body, err)
+		}
+		if _, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{}); err != nil {
+			t.Errorf("typed, %s: %v", body, err)
+		}
+	}
+}
+
 func TestAListEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	release := make(chan struct{})
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -350,12 +350,14 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 			text(fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, was.GetUID())))
 	}
 	if rv := m.GetResourceVersion(); rv != "" {
-		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+		switch n, err := strconv.ParseUint(rv, 10, 64); {
+		case err != nil:
 			return nil, text(err.Error())
+		case n == 0:
+			m.SetResourceVersion("") // which means the same
+		case strconv.FormatUint(n, 10) != was.GetResourceVersion():
+			return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
 		}
-	}
-	if rv := m.GetResourceVersion(); rv != "" && rv != "0" && rv != was.GetResourceVersion() {
-		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
 	}
 	m.SetUID(was.GetUID())
 	m.SetCreationTimestamp(was.GetCreationTimestamp())

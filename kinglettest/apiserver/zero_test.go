@@ -28,10 +28,12 @@ func TestAWatchOfZeroSecondsLastsAsLongAsTheServerChooses(t *testing.T) {
 func TestAnUpdateOfVersionZeroIsUnconditional(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		cm := w.create("a", nil).DeepCopy()
-		cm.ResourceVersion = "0"
-		cm.Data = map[string]string{"v": "1"}
-		if _, err := w.client.CoreV1().ConfigMaps("default").Update(w.Context(), cm, metav1.UpdateOptions{}); err != nil {
-			w.Error(err)
+		for _, zero := range []string{"0", "00"} {
+			cm.ResourceVersion = zero
+			cm.Data = map[string]string{"v": zero}
+			if _, err := w.client.CoreV1().ConfigMaps("default").Update(w.Context(), cm, metav1.UpdateOptions{}); err != nil {
+				w.Error(err)
+			}
 		}
 	})
 }

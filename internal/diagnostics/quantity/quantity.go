@@ -3,6 +3,7 @@ package quantity
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 // Count groups digits: 12,345.
 func Count(n int64) string {
 	if n < 0 {
-		return "-" + Count(-n)
+		return "-" + Count(-max(n, -math.MaxInt64))
 	}
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -64,7 +65,7 @@ func Duration(d time.Duration) string {
 	case d == 0:
 		return "0s"
 	case d < 0:
-		return "-" + Duration(-d)
+		return "-" + Duration(-max(d, -math.MaxInt64))
 	case d < time.Millisecond:
 		return "<1ms"
 	case d < time.Second:

@@ -38,7 +38,8 @@ const (
 // HandlerOptions choose how a handler is called. The zero value asks for the newest
 // state of each key, in batches, without resync. It is kinglet.HandlerOptions.
 type HandlerOptions struct {
-	// Name is the handler's in errors; "handler 1" and so on if empty.
+	// Name is the handler's in errors, on the page and in metrics; "handler" if empty. If
+	// another handler has it, it is numbered: handler#2.
 	Name string
 
 	// Resync, if not 0, is the period at which the handler receives every object
@@ -95,9 +96,8 @@ func (o HandlerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults fills in defaults; n counts the hub's handlers.
-func (o HandlerOptions) withDefaults(n int) HandlerOptions {
-	o.Name = cmp.Or(o.Name, fmt.Sprintf("handler %d", n))
+func (o HandlerOptions) withDefaults() HandlerOptions {
+	o.Name = cmp.Or(o.Name, "handler")
 	o.MaxBatch = cmp.Or(o.MaxBatch, DefaultMaxBatch)
 	return o
 }

@@ -66,9 +66,7 @@ type Hub[T any] struct {
 	// The fields below are guarded by mu.
 
 	// regs are the handlers that have not ended.
-	regs []*Registration[T]
-	// count is how many were ever added.
-	count int
+	regs  []*Registration[T]
 	names uniquename.Names // of regs
 	// synced: the first list has been published.
 	synced bool
@@ -124,7 +122,13 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 		orphans = r.end(err) || orphans
 	}
 	if orphans {
-		h.regs = slices.DeleteFunc(h.regs, (*Registration[T]).orphan)
+		h.regs = slices.DeleteFunc(h.regs, func(r *Registration[T]) bool {
+			if r.orphan() {
+				h.names.Free(r.opts.Name)
+				return true
+			}
+			return false
+		})
 		h.showLocked()
 	}
 	return overflows
@@ -172,8 +176,7 @@ func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T],
 	if h.ctx != nil && h.ctx.Err() != nil {
 		return nil, fmt.Errorf("deliver: handler %q: %w", opts.Name, ErrStopped)
 	}
-	h.count++
-	opts = opts.withDefaults(h.count)
+	opts = opts.withDefaults()
 	opts.Name = h.names.Of(opts.Name)
 	r := newRegistration(h, handler, opts)
 	h.regs = append(h.regs, r)

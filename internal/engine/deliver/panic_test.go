@@ -102,7 +102,7 @@ func TestAPanicInACallWithSeveralChangesNamesThemAll(t *testing.T) {
 		if errs := w.reported(); len(errs) != 1 || !errors.As(errs[0], &p) {
 			t.Fatalf("reported %v", errs)
 		}
-		if want := []store.Key{key(0), key(1), key(2)}; p.Key != key(0) || !slices.Equal(p.Keys, want) || p.Handler != "handler 1" {
+		if want := []store.Key{key(0), key(1), key(2)}; p.Key != key(0) || !slices.Equal(p.Keys, want) || p.Handler != "handler" {
 			t.Errorf("the panic of %q names %v and %v, want %v", p.Handler, p.Key, p.Keys, want)
 		}
 		if calls != 2 {

@@ -107,8 +107,12 @@ func TestStatusesAreThoseOfTheHandlersInTheOrderOfTheirRegistration(t *testing.T
 			names = append(names, s.Name)
 		}
 	})
-	if fmt.Sprint(names) != "[handler 1 handler 3 handler 4]" {
+	if fmt.Sprint(names) != "[handler handler#3 handler#4]" {
 		t.Errorf("%v", names)
+	}
+	w.add(t, newListener(w, HandlerOptions{}))
+	if s := w.hub.Statuses(); s[3].Name != "handler#2" { // which is free again
+		t.Errorf("%+v", s[3])
 	}
 	if n := testkit.Allocs(100, func() { w.hub.Statuses() }); n != 1 {
 		t.Errorf("%v allocations", n)

@@ -159,7 +159,7 @@ func TestNoObjectCanSteerTheTerminal(t *testing.T) {
 		}}
 	}
 	for _, wide := range []bool{false, true} {
-		for _, width := range []int{0, 60, 120, 500} {
+		for _, width := range []int{0, 30, 31, 32, 33, 34, 35, 36, 60, 120, 500} {
 			l := NewLines(LinesOptions{Wide: wide, Width: func() int { return width }})
 			for _, kind := range []store.ChangeType{store.Added, store.Updated, store.Deleted} {
 				e := Event{Name: "widgets", Resource: "widgets"}

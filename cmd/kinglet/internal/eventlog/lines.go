@@ -134,14 +134,15 @@ func (l *Lines) paint(buf []byte, kind store.ChangeType, text string) []byte {
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-len(s))) }
 
-// lastOf returns the last n characters of a key, which is ASCII, the first of
-// them replaced by an ellipsis if there are more.
+// lastOf returns the last n cells of a key, the first of them replaced by an ellipsis if
+// there are more.
 func lastOf(key string, n int) string {
-	if len(key) <= n {
+	width := runewidth.StringWidth(key)
+	if width <= n {
 		return key
 	}
 	if n < 1 {
 		return ""
 	}
-	return ellipsis + key[len(key)-n+1:]
+	return runewidth.TruncateLeft(key, width-n+1, ellipsis)
 }
