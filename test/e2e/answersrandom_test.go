@@ -204,7 +204,7 @@ func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
 		m = append(m, `"annotations":{"a":"`+pick(rng, "1", "2")+`"}`)
 	}
 	if create && one(rng, 12) || !create && !one(rng, 4) {
-		m = append(m, `"resourceVersion":"`+pick(rng, "RV-"+name, "RV-"+name, "RV-"+name, "1", "nonsense")+`"`)
+		m = append(m, `"resourceVersion":"`+pick(rng, "RV-"+name, "RV-"+name, "RV-"+name, "1", "0", "00", "nonsense")+`"`)
 	}
 	if one(rng, 20) {
 		m = append(m, `"namespace":`+pick(rng, `"answers"`, `"other"`, "null"))
@@ -252,7 +252,7 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 	r.media = pick(rng, string(types.MergePatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), "application/nonsense")
 	change := []string{
 		`{"metadata":{"labels":{"l":"z"}}}`, `{"metadata":{"labels":null}}`, `{"metadata":{"labels":{"l":null}}}`, `{"metadata":{"finalizers":["example.com/h"]}}`, `{"metadata":{"finalizers":null}}`,
-		`{"metadata":{"resourceVersion":"1"}}`, `{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"}}`, `{"metadata":{"annotations":{"b":"1"}}}`, `{}`, `[]`, `{"metadata":{"name":"other"}}`,
+		`{"metadata":{"resourceVersion":"1"}}`, `{"metadata":{"resourceVersion":"0"}}`, `{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"}}`, `{"metadata":{"annotations":{"b":"1"}}}`, `{}`, `[]`, `{"metadata":{"name":"other"}}`,
 		`{` + pick(rng, k.contents...) + `}`,
 		`null`, `metadata: {}`, `{"kind":"Foo"}`, `{"apiVersion":"v7"}`, `{"metadata":{"labels":{"l":5}}}`, `{"metadata":{"labels":{"l":"1","l":"2"}}}`,
 		`{"metadata":{` + pick(rng, `"uid":null`, `"namespace":null`, `"namespace":"other"`, `"name":null`, `"foo":1`, `"selfLink":"/x"`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`,
