@@ -89,9 +89,10 @@ func (h *byHand[T]) set(key Key, r received[T]) {
 	h.keys[key] = r
 }
 
-// reportLocked returns what a write finds under a key, and forgets what was written there
-// by hand, if the write is reported and byHand says that something was: found is then that
-// receivers know an object, or, with unknown, only those that have begun with one.
+// reportLocked returns the object that a write replaces, and whether there is one. If the
+// write is reported and the key was written by hand before, it returns byHand, forgets
+// that, and always sets found. Then unknown means that the only receivers that know an
+// object under the key are those that began with one.
 func (s *Store[T]) reportLocked(at location[T], key Key, reported bool) (old T, found, byHand, unknown bool) {
 	old, found = at.object(), at.found()
 	if !reported || len(s.byHand.keys) == 0 {

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// Whatever is put and removed by hand between the batches that somebody is told of, and
-// put back as it was: receivers that begin at any time learn from the changes what
-// the source has said, even if the store held that already; each step is legal,
-// no delete is missing, and the source's version is known.
+// Objects are put, removed and put back by hand between Reported batches, and receivers
+// begin at any time. After each batch, every receiver knows what the source has, even if
+// the store held that already. Every change is legal, and no delete is missing.
 func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testing.T) {
 	type object struct {
 		key     Key
