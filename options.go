@@ -33,10 +33,13 @@ type Options[T any] struct {
 	// metadata.uid if nil, for objects that have it.
 	UID func(T) types.UID
 	// Equal reports whether two reads of one version are the same, so that a relist in
-	// which nothing changed changes nothing. It is reflect.DeepEqual if nil, except
-	// that a ConsistencyCheck then compares by equality.Semantic. It is called only if
-	// UID and resource version are equal: in a relist, for objects without a version
-	// that a watch sends as added again, and by a ConsistencyCheck, on its goroutine.
+	// which nothing changed changes nothing. If it is nil, all fields are compared by
+	// value, exported or not, but for what readers may write: the text of a Quantity and
+	// the size of a protobuf message. Two structs with a lock, or an atomic number, beside
+	// fields that are not exported then always differ. In a ConsistencyCheck nil slices and
+	// maps equal empty ones. It is called only if UID and resource version are equal: in a
+	// relist, for objects without a version that a watch sends as added again, and by a
+	// ConsistencyCheck, on its goroutine.
 	Equal func(a, b T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]

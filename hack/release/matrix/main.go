@@ -79,7 +79,12 @@ func one(ctx context.Context, repository string, r release.Row, tests bool) erro
 	}
 	steps := [][]string{{"mod", "tidy"}, {"build", "./..."}, {"vet", "./..."}}
 	if tests {
-		steps = append(steps, []string{"test", "-vet=off", "./..."})
+		test := []string{"test", "-vet=off", "./..."}
+		if r.Line != "" && !strings.HasPrefix(r.With, "v"+r.Line+".") {
+			// A line for an older Kubernetes lacks the newer one's names, by intent.
+			test = append(test, "-skip", "^TestEverythingThatClientGosPackageExportsIsHere$")
+		}
+		steps = append(steps, test)
 	}
 	fmt.Printf("%s:", r)
 	for _, args := range steps {

@@ -3,7 +3,6 @@ package gotype
 import (
 	"math"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -84,24 +83,10 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 		x, y := a.Complex(), b.Complex()
 		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
 	case reflect.Struct:
-		if c.visible && a.CanInterface() {
-			switch a.Type() {
-			case timeType:
-				return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
-			case quantity:
-				// Methods that only read turn one form of the number into another.
-				q, r := numberIn(a), numberIn(b)
-				return q.Cmp(r) == 0 && q.Format == r.Format
-			}
-		}
-		var skipped []bool
 		if c.visible {
-			skipped = skippedFields(a.Type())
+			return c.sameFields(a, b)
 		}
 		for i := range a.NumField() {
-			if skipped != nil && skipped[i] {
-				continue
-			}
 			if !c.identical(a.Field(i), b.Field(i)) {
 				return false
 			}
@@ -154,9 +139,10 @@ const maxVisible = 1 << 26
 var timeType = reflect.TypeFor[time.Time]()
 
 // Equal is Identical without the state in which methods that only read keep what they
-// have computed: the text of a Quantity, and what is not exported beside exported fields,
-// such as locks and the sizes of a protobuf message. It does not read that state, so it may
-// run while others read the values. Times are equal as instants.
+// have computed: the text of a Quantity, the size of a protobuf message, and locks. It does
+// not read that state, so it may run while others read the values. Times are equal as
+// instants. Of a struct with a lock, or an atomic number, what is not exported may be such
+// state or not, so it equals none.
 func Equal(a, b any) bool {
 	c := comparison{steps: maxVisible, visible: true}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
@@ -169,25 +155,85 @@ func SameContent(a, b any) bool {
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
-// skipped has the result of skippedFields for each reflect.Type that was compared.
-var skipped sync.Map
-
-// skippedFields returns which fields of a struct type are hidden state; nil if none is.
-func skippedFields(t reflect.Type) []bool {
-	if known, ok := skipped.Load(t); ok {
-		return known.([]bool)
+// sameFields compares two structs of one type as Equal does. Neither comes from a field that
+// is not exported, as far as reflect knows.
+func (c *comparison) sameFields(a, b reflect.Value) bool {
+	switch a.Type() {
+	case timeType:
+		return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
+	case quantity:
+		// Methods that only read turn one form of the number into another.
+		q, r := numberIn(a), numberIn(b)
+		return q.Cmp(r) == 0 && q.Format == r.Format
 	}
-	var fields []bool
-	// A type without exported fields is a value of its own, such as an address or a number.
-	opaque := !slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() })
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Name == "_" || !opaque && !f.IsExported() && !f.Anonymous {
-			if fields == nil {
-				fields = make([]bool, t.NumField())
-			}
-			fields[i] = true
+	f := fieldsOf(a.Type())
+	if f.unknown {
+		return false
+	}
+	if f.private {
+		a, b = addressable(a), addressable(b)
+	}
+	for _, i := range f.indexes {
+		if !c.identical(writable(a.Field(i)), writable(b.Field(i))) {
+			return false
 		}
 	}
-	skipped.Store(t, fields)
-	return fields
+	return true
+}
+
+// addressable returns v, or a copy whose fields can be read although they are not exported.
+// What is not addressable is nobody's to write to.
+func addressable(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return v
+	}
+	there := reflect.New(v.Type()).Elem()
+	there.Set(v)
+	return there
+}
+
+// fields are those of a struct type that Equal compares.
+type fields struct {
+	indexes []int
+	// private reports that some of them are not exported, unknown that such a one may be
+	// hidden state.
+	private, unknown bool
+}
+
+// compared has the result of fieldsOf for each reflect.Type that was compared.
+var compared sync.Map
+
+func fieldsOf(t reflect.Type) *fields {
+	if f, ok := compared.Load(t); ok {
+		return f.(*fields)
+	}
+	f, guarded := &fields{}, false
+	_, message := reflect.PointerTo(t).MethodByName("ProtoReflect")
+	for i := range t.NumField() {
+		switch field := t.Field(i); {
+		case field.Name == "_", message && ofMessage(field):
+		case guards(field.Type):
+			guarded = true
+		default:
+			f.indexes = append(f.indexes, i)
+			f.private = f.private || !field.IsExported()
+		}
+	}
+	f.unknown = guarded && f.private
+	compared.Store(t, f)
+	return f
+}
+
+// ofMessage reports whether a field of a protobuf message holds what its runtime has computed.
+func ofMessage(f reflect.StructField) bool {
+	return f.Name == "sizeCache" || f.Type.PkgPath() == "google.golang.org/protobuf/internal/impl"
+}
+
+// guards reports whether t is a lock or an atomic number, by which methods that only read may
+// write.
+func guards(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic"
 }
