@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/engine/consistency"
@@ -29,8 +31,8 @@ type Informer[T any] struct {
 	hub      *deliver.Hub[T]
 	detector *mutation.Detector[T] // nil if off
 	checker  *consistency.Checker[T]
-	reads    latest[T]            // what Store returns
-	traits   func() source.Traits // of the first source
+	reads    latest[T]                        // what Store returns
+	first    atomic.Pointer[source.Source[T]] // the first that it got
 	memory   memory
 
 	started atomic.Bool
@@ -50,6 +52,18 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 		return nil, errors.New("informer: no source")
 	}
 	return NewScoped(opts, ScopedSource[T]{Source: src})
+}
+
+// traits returns those of the first source that the informer got.
+func (i *Informer[T]) traits() source.Traits {
+	first := i.first.Load()
+	if first == nil {
+		return source.Traits{}
+	}
+	t := (*first).Traits()
+	// A source of the program's own may not say so.
+	t.Secrets = t.Secrets || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
+	return t
 }
 
 // listed returns what is listed and watched; empty as long as that is not known.

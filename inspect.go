@@ -3,12 +3,9 @@ package kinglet
 import (
 	"cmp"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet/internal/engine/sink"
 	"github.com/kinglet-go/kinglet/internal/errtype"
@@ -55,19 +52,14 @@ func (i *Informer[T]) Inspect() status.Details {
 	if r := i.sources.furthest(); r != nil {
 		d.Transitions, d.Watch = r.Transitions(), r.Request()
 	}
+	secrets := i.traits().Secrets
 	for n, index := range stats.Indexes {
 		d.Indexes[n] = status.Index(index)
-		if i.isSecret() {
+		if secrets && index.Name != "namespace" { // it may be of the data
 			d.Indexes[n].Largest = ""
 		}
 	}
 	return d
-}
-
-// isSecret reports whether the objects are known to be Secrets.
-func (i *Informer[T]) isSecret() bool {
-	listed := i.listed()
-	return listed.Group == "" && listed.Resource == "secrets" || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
 }
 
 func (i *Informer[T]) quarantinedDetails() []status.Quarantined {
@@ -85,8 +77,8 @@ func (i *Informer[T]) quarantinedDetails() []status.Quarantined {
 // quote nothing of an object, but the errors of the program's functions may.
 func (i *Informer[T]) textOf(err error, stage status.Stage) string {
 	_, panicked := errtype.As[*source.PanicError](err)
-	if i.isSecret() && (stage != status.StageDecode || panicked) {
-		return "it failed at stage " + stage.String() + "; the reason is not shown, for the objects are Secrets"
+	if i.traits().Secrets && (stage != status.StageDecode || panicked) {
+		return "it failed at stage " + stage.String() + "; the reason is not shown, for the objects may be Secrets"
 	}
 	text := err.Error()
 	if len(text) > maxErrorText {

@@ -79,11 +79,7 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
-	i.traits = func() source.Traits { return source.Traits{} }
 	i.sources.informer = i
-	if len(sources) > 0 && sources[0].Source != nil {
-		i.traits = sources[0].Source.Traits
-	}
 	if err := i.assemble(); err != nil {
 		return nil, i.named(err)
 	}
@@ -262,6 +258,7 @@ func (p *sources[T]) joinLocked(one *pipeline[T], entered bool) error {
 		return ErrScopeExists
 	}
 	p.all = append(slices.Clip(p.all), one)
+	p.informer.first.CompareAndSwap(nil, &one.Source)
 	p.epoch.Add(1)
 	p.several.Store(p.several.Load() || len(p.all) > 1)
 	if !entered {

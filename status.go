@@ -21,9 +21,11 @@ type (
 // Status returns what is known of the informer. It costs about a microsecond
 // (BenchmarkStatus) and waits for no request, write or handler.
 func (i *Informer[T]) Status() Status {
+	traits := i.traits()
 	s := Status{
 		Name:        i.opts.Name,
-		Resource:    i.listed(),
+		Resource:    traits.Resource,
+		Secrets:     traits.Secrets,
 		Objects:     i.store.Len(),
 		OwnWrites:   i.own.Status(),
 		Consistency: i.checker.Status(),
@@ -35,7 +37,7 @@ func (i *Informer[T]) Status() Status {
 	}
 	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
-	if sharing := i.traits().Shared; sharing != nil {
+	if sharing := traits.Shared; sharing != nil {
 		s.Sharing, s.SharingID = status.Sharing(sharing.Stats()), sharing.ID()
 	}
 	return s

@@ -92,9 +92,6 @@ func (p *panel) counted(name string, n uint64) {
 	}
 }
 
-// secret reports whether values of the informer's objects may be a Secret's.
-func (i *informer) secret() bool { return i.status.Resource.Resource == "secrets" }
-
 func (i *informer) details(now time.Time, q query, h *handler) *details {
 	d := &details{Problems: problemLines(now, i.problems), Panels: []panel{i.handlers(now, q)}}
 	if q.stack == i.name {
@@ -195,7 +192,7 @@ func (i *informer) requests(now time.Time) panel {
 }
 
 func (i *informer) describe(err error) string {
-	return trouble.DescribeOf(trouble.Classify(err), err, i.status.Resource.Resource)
+	return trouble.DescribeOf(trouble.Classify(err), err, i.status.Secrets)
 }
 
 func (i *informer) decoder(now time.Time) panel {
@@ -294,8 +291,8 @@ func (i *informer) indexes(all []status.Index) panel {
 	for k := range all {
 		x := &all[k]
 		largest := trouble.OneLine(x.Largest)
-		if i.secret() && x.Name != "namespace" { // an index may be of the data
-			largest = "not shown for Secrets"
+		if i.status.Secrets && x.Name != "namespace" { // it may be of the data
+			largest = "not shown: these may be Secrets"
 		}
 		p.row(x.Name, number(x.Values), number(x.Entries), quantity.Bytes(x.Bytes), largest, number(x.LargestObjects))
 	}
@@ -329,8 +326,8 @@ func (i *informer) quarantine(now time.Time, all []status.Quarantined) panel {
 		if x.Stale {
 			has = "an older version"
 		}
-		if i.secret() {
-			why = "not shown for Secrets"
+		if i.status.Secrets {
+			why = "not shown: these may be Secrets"
 		}
 		p.row(x.Key.String(), x.Stage.String(), since(now, x.Since), has, why)
 	}

@@ -358,6 +358,21 @@ type expected struct {
 	selection *selection
 }
 
+const secrets = "secrets"
+
+// mayBe reports whether the objects may be Secrets. resource is empty if it is not known.
+func (e expected) mayBe(resource string) bool {
+	switch {
+	case resource != "":
+		return resource == secrets
+	case e.typ == nil:
+		return true
+	case e.typ == reflect.TypeFor[*unstructured.Unstructured]():
+		return e.gvk.Kind == "" || e.gvk.Kind == "Secret"
+	}
+	return strings.HasSuffix(e.typ.String(), ".Secret")
+}
+
 // expect returns what T and example ask for. example may be nil.
 func expect[T any](example runtime.Object) (expected, error) {
 	static := reflect.TypeFor[T]()

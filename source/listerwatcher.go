@@ -127,6 +127,7 @@ func (s *lwSource[T]) Traits() Traits {
 	t.NoWatchList = ok && fake.IsWatchListSemanticsUnSupported() || s.lister.selection != nil && s.lister.labels != nil
 	t.Whole = s.whole()
 	t.Shared, t.Resource = s.interception.known()
+	t.Secrets = s.want.mayBe(t.Resource.Resource)
 	return t
 }
 

@@ -109,7 +109,7 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
 	s.traits = Traits{
 		Sharing: opts.Sharing, DisableSharing: opts.DisableSharing, Shared: dec.codec.sharing,
-		Resource:   gv.WithResource(resource),
+		Resource: gv.WithResource(resource), Secrets: resource == secrets,
 		ExactLists: true, NoWatchList: dec.codec.labels != nil, Whole: opts.whole(), CheckIndex: opts.IndexCheck(dec.codec.kind.new()),
 	}
 	if dec.codec.whole != nil {

@@ -78,6 +78,9 @@ type Traits struct {
 	// Resource is what is listed and watched; empty if that is not known. Of closures
 	// it is that of their last request, if Intercept is set.
 	Resource schema.GroupVersionResource
+	// Secrets reports that the objects are Secrets, or, as long as the resource is not
+	// known, that their type leaves it open. What may quote them is not to be shown.
+	Secrets bool
 }
 
 // Held returns the object that a sink holds under a key, and the memo that the

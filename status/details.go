@@ -22,8 +22,8 @@ type Details struct {
 	Quarantined []Quarantined
 }
 
-// Index is the size of an index of the store. Largest is empty if the objects are
-// Secrets.
+// Index is the size of an index of the store. Largest is empty if the objects may be
+// Secrets (Informer.Secrets), unless the index is that by namespace.
 type Index = store.IndexStats
 
 // Memory is an estimate from Sampled objects. The size of parts that objects share is
@@ -53,8 +53,8 @@ type Sized struct {
 type Quarantined struct {
 	Key   store.Key
 	Stage Stage
-	// Err is what is wrong with it. If the object is a Secret, the text holds none of
-	// its values.
+	// Err is what is wrong with it. If the objects may be Secrets, the text holds none of
+	// their values.
 	Err   string
 	Since time.Time
 	// Stale is whether the store holds an earlier, good version.

@@ -18,6 +18,9 @@ type Informer struct {
 	// Resource is what is listed and watched; empty if the source does not report
 	// it, as with closures.
 	Resource schema.GroupVersionResource
+	// Secrets reports that the objects are Secrets, or may be: nothing is shown that may
+	// quote them. See source.Traits.
+	Secrets bool
 	// Status is that of the reflector: Phase and Since, LastError, counts of lists,
 	// watches and events, LastContact, Degraded, ReadPath and more. For an informer,
 	// Synced is true once the store holds the first list, and ResourceVersion is the

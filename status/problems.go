@@ -132,7 +132,7 @@ func (i *Informer) failure(p *finder) {
 }
 
 func (i *Informer) describe(kind trouble.Kind, err error) string {
-	return trouble.DescribeOf(kind, err, i.Resource.Resource)
+	return trouble.DescribeOf(kind, err, i.Secrets)
 }
 
 func (i *Informer) notSynced(p *finder) {

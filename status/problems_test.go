@@ -228,7 +228,7 @@ func TestNoTextOfADecoderIsShownOfSecrets(t *testing.T) {
 					t.Errorf("of pods it is not shown: %s", p.What)
 				}
 			}
-			i.Resource.Resource = "secrets"
+			i.Secrets = true
 			for _, p := range i.Problems(now) {
 				if strings.Contains(p.What+p.Do, "hunter2") {
 					t.Errorf("of secrets it is: %s", p.What)

@@ -266,9 +266,10 @@ func (rs *ready) runPackage(ctx context.Context, pkg string, e *expectation, opt
 	return outcomes, err
 }
 
-// compile compiles what the tests need.
+// compile compiles what the tests need, and runs nothing: a TestMain may need the control
+// plane.
 func (r runner) compile(ctx context.Context, pkg string) error {
-	cmd := goCommand(ctx, append(append([]string{"test", "-vet=off", "-run=^$", "-modfile=" + r.modfile}, r.flags...), pkg)...)
+	cmd := goCommand(ctx, append(append([]string{"test", "-c", "-o", os.DevNull, "-vet=off", "-modfile=" + r.modfile}, r.flags...), pkg)...)
 	cmd.Dir = r.dir
 	return runGo(ctx, cmd, func(out io.Reader) error {
 		_, err := io.Copy(io.Discard, out)

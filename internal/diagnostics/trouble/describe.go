@@ -60,10 +60,10 @@ func Describe(kind Kind, err error, p Peer) string {
 	return Line(err)
 }
 
-// DescribeOf is Describe of an informer's error, without text that may be content of a
-// Secret: a decoder's description of the data that it could not read.
-func DescribeOf(kind Kind, err error, resource string) string {
-	if resource == "secrets" && (kind == Malformed || kind == Other) {
+// DescribeOf is Describe of an informer's error. If the objects may be Secrets, it has no
+// text that may be content: a decoder's description of the data that it could not read.
+func DescribeOf(kind Kind, err error, secrets bool) string {
+	if secrets && (kind == Malformed || kind == Other) {
 		return "what the server sent could not be read; the error is not shown, since it may have parts of a Secret"
 	}
 	return Describe(kind, err, Peer{})

@@ -35,6 +35,7 @@ func (c *Cluster) well(name, group, resource string, objects int, perSecond floa
 	i := status.Informer{
 		Name:     name,
 		Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource},
+		Secrets:  resource == "secrets",
 		Status: reflector.Status{
 			Phase: reflector.Watching, Since: c.began.Add(time.Duration(len(name)) * time.Minute), Synced: true,
 			// Busier and quieter minutes, so that charts have a shape.

@@ -48,7 +48,7 @@ func Explain(err error, s Subject) Trouble {
 	t := Trouble{Kind: trouble.Classify(err)}
 	t.Text = trouble.Describe(t.Kind, err, trouble.Peer{Server: s.Server, User: s.User})
 	if s.Secret && (t.Kind == trouble.Malformed || t.Kind == trouble.Other) {
-		t.Text = trouble.DescribeOf(t.Kind, err, "secrets")
+		t.Text = trouble.DescribeOf(t.Kind, err, true)
 	}
 	if hint := s.hint(t.Kind, err); hint != "" {
 		t.Text += "; " + hint
