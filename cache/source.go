@@ -325,7 +325,7 @@ func (s *lateSource) Traits() (t source.Traits) {
 		t.CheckIndex = s.checkIndex
 	}
 	if !s.made.Empty() {
-		t.Resource = s.made
+		t.Resource, t.Secrets = s.made, s.made.Resource == "secrets"
 	}
 	t.NoWatchList = t.NoWatchList || watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
