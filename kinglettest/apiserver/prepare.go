@@ -164,11 +164,16 @@ func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool, v Version
 	return r.invalid(m, append(append(errs, r.otherKind(obj)...), r.unqualified(m, path)...))
 }
 
-// unqualified are the finalizers that built-in kinds do not take.
+// unqualified are the finalizers that built-in kinds do not take, except those that leave the
+// validation of metadata to apimachinery: grep ValidateObjectMeta in k8s.io/kubernetes/pkg/apis.
 func (r *Resource) unqualified(m metav1.Object, path *field.Path) (errs field.ErrorList) {
+	lenient := []string{"admissionregistration.k8s.io", "coordination.k8s.io", "node.k8s.io", "policy"}
+	if r.custom() || slices.Contains(lenient, r.Group) || r.Group == "" && r.Kind == "Event" {
+		return nil
+	}
 	for i, f := range m.GetFinalizers() {
 		switch {
-		case r.custom(), strings.Contains(f, "/"), f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents, f == "kubernetes":
+		case strings.Contains(f, "/"), f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents, f == "kubernetes":
 		default:
 			errs = append(errs, field.Invalid(path.Child("finalizers").Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
 		}

@@ -6,6 +6,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -91,6 +92,19 @@ func TestKindsOfOneNameInTwoGroupsAreTwo(t *testing.T) {
 		}
 		if _, err := s.Create(&eventsv1.Event{ObjectMeta: name}); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Package e2e compares each kind with a real server's.
+func TestABuiltInKindRefusesAFinalizerWithoutADomainIfItValidatesMetadataItself(t *testing.T) {
+	for kind, want := range map[schema.GroupVersionKind]int{
+		corev1.SchemeGroupVersion.WithKind("ConfigMap"): 1, corev1.SchemeGroupVersion.WithKind("Event"): 0, eventsv1.SchemeGroupVersion.WithKind("Event"): 1,
+		coordinationv1.SchemeGroupVersion.WithKind("Lease"): 0,
+	} {
+		r := resourceOf(kind.GroupVersion(), kind.Kind)
+		if errs := r.unqualified(&metav1.ObjectMeta{Finalizers: []string{"nonsense", "example.com/f"}}, nil); len(errs) != want {
+			t.Errorf("%v: %v", kind, errs)
 		}
 	}
 }
