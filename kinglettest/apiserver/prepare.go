@@ -282,14 +282,22 @@ func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error
 	return opts, nil
 }
 
+// converted are the kinds whose field labels are converted by a function of their own, with one
+// text: grep AddFieldLabelConversionFunc in k8s.io/kubernetes/pkg/apis.
+const converted = "CertificateSigningRequest ClusterTrustBundle Event Namespace Node Pod PodCertificateRequest ReplicationController Secret Service"
+
 // knownFields refuses a field selector on a field that the resource does not have.
 func (c *call) knownFields() error {
 	known := c.resource.fieldsOf(c.resource.newObject())
+	own := c.resource.custom() || slices.Contains(strings.Fields(converted), c.resource.Kind)
+	if own && c.resource.ClusterScoped {
+		delete(known, "metadata.namespace")
+	}
 	for _, req := range c.fields.Requirements() {
 		if _, ok := known[req.Field]; ok {
 			continue
 		}
-		if c.resource.Fields == nil && !c.resource.custom() {
+		if !own && c.resource.Fields == nil {
 			return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only %q, %q", req.Field, "metadata.name", "metadata.namespace"))
 		}
 		return apierrors.NewBadRequest("field label not supported: " + req.Field)

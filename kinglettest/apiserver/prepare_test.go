@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -92,6 +94,26 @@ func TestKindsOfOneNameInTwoGroupsAreTwo(t *testing.T) {
 		}
 		if _, err := s.Create(&eventsv1.Event{ObjectMeta: name}); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Package e2e compares those of secrets and of custom resources with a real server's.
+func TestAFieldSelectorIsRefusedInTheWordsOfItsKind(t *testing.T) {
+	gadgets := Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", ClusterScoped: true}
+	server := New(NewStorage(ConfigMaps, Nodes, resourceOf(corev1.SchemeGroupVersion, "Secret"), gadgets), Options{})
+	defer server.Close()
+	for path, want := range map[string]string{
+		"/apis/example.com/v1/gadgets?fieldSelector=metadata.namespace%3Dx": "field label not supported: metadata.namespace",
+		"/api/v1/nodes?fieldSelector=metadata.namespace%3Dx":                "field label not supported: metadata.namespace",
+		"/api/v1/secrets?fieldSelector=data.k%3Dv":                          "field label not supported: data.k",
+		"/api/v1/secrets?fieldSelector=metadata.namespace%3Dx":              "SecretList",
+		"/api/v1/configmaps?fieldSelector=data.k%3Dv":                       "is not a known field selector",
+	} {
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", path, w.Body)
 		}
 	}
 }
