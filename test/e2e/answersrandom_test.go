@@ -59,6 +59,7 @@ func TestTheAPIServerInMemoryAnswersRandomRequestsAsARealOneDoes(t *testing.T) {
 	}
 
 	server := apiserver.New(apiserver.NewStorage(apiserver.ConfigMaps,
+		apiserver.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("secrets"), Kind: "Secret"},
 		apiserver.Resource{GroupVersionResource: networkingv1.SchemeGroupVersion.WithResource("ingresses"), Kind: "Ingress"},
 		apiserver.Resource{GroupVersionResource: widgets, Kind: "Widget", Status: true},
 		apiserver.Resource{GroupVersionResource: widgets.GroupVersion().WithResource("gadgets"), Kind: "Gadget", Status: true, ClusterScoped: true},
@@ -101,6 +102,7 @@ type randomKind struct {
 }
 
 var randomKinds = []randomKind{
+	{"/api/v1", "v1", "Secret", []string{`"type":"Opaque","data":{"k":"dg=="},"stringData":{"k":"w","l":""}`, `"type":"Opaque","stringData":{"l":"1"}`, `"type":"Opaque","stringData":{}`}, nil},
 	{"/api/v1", "v1", "ConfigMap", []string{`"data":{"k":"v"}`, `"data":{"k":"w","l":"1"}`, `"immutable":false`}, nil},
 	{
 		"/apis/networking.k8s.io/v1", "networking.k8s.io/v1", "Ingress",
@@ -250,7 +252,7 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		r.body = pick(rng, `[{"op":"add","path":"/metadata/labels","value":{"l":"y"}}]`, `[{"op":"replace","path":"/metadata/labels/l","value":"z"}]`,
 			`[{"op":"test","path":"/metadata/name","value":"wa"},{"op":"add","path":"/metadata/annotations","value":{"t":"1"}}]`, `[{"op":"remove","path":"/nothing"}]`, `{}`,
 			`[{"op":"replace","path":"/metadata/name","value":"other"}]`, `[{"op":"remove","path":"/metadata/finalizers"}]`,
-			`[{"op":"remove","path":"/metadata/uid"}]`, `[{"op":"replace","path":"/kind","value":"Foo"}]`, `[{"op":"add","path":"/metadata/foo","value":1}]`, `[{"op":1}]`, `[{"op":"add","op":"add","path":"/metadata/labels","value":{}}]`, `null`)
+			`[{"op":"remove","path":"/metadata/uid"}]`, `[{"op":"add","path":"/stringData","value":{"k":"j"}}]`, `[{"op":"replace","path":"/kind","value":"Foo"}]`, `[{"op":"add","path":"/metadata/foo","value":1}]`, `[{"op":1}]`, `[{"op":"add","op":"add","path":"/metadata/labels","value":{}}]`, `null`)
 		return
 	}
 	r.media = pick(rng, string(types.MergePatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), "application/nonsense")
