@@ -61,6 +61,13 @@ func refusal(code int32, reason metav1.StatusReason, message string, details *me
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message, Details: details}}
 }
 
+// protobuf is implemented by the built-in kinds, which a real server stores in it: empty lists
+// and maps are nil afterwards.
+type protobuf interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
 // decode returns the object that a body describes, and the kind that the body names. The object
 // is of the Go type of the resource. A custom resource may still be of another kind, which
 // otherKind refuses.
@@ -88,6 +95,16 @@ func (c *call) decode(contentType string, body []byte) (runtime.Object, *schema.
 		unknown = append(unknown, dropped...)
 	} else if gvk.GroupKind() != want.GroupKind() {
 		return nil, gvk, fmt.Errorf("converting (%s) to (%s): unknown conversion", strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"), c.resource.internalType())
+	}
+	if p, ok := obj.(protobuf); ok {
+		b, err := p.Marshal()
+		if err != nil {
+			return nil, gvk, err
+		}
+		obj = c.resource.newObject()
+		if err := obj.(protobuf).Unmarshal(b); err != nil {
+			return nil, gvk, err
+		}
 	}
 	switch {
 	case len(unknown) > 0 && c.validation == metav1.FieldValidationStrict:

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -56,6 +57,17 @@ func TestTheErrorsOfOwnersAreThoseOfTheVersion(t *testing.T) {
 		if err := r.prepareCreate(obj, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", v, err, want)
 		}
+	}
+}
+
+func TestAnEmptyListOfABuiltInKindIsNotStored(t *testing.T) {
+	server := New(NewStorage(Resource{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("roles"), Kind: "Role"}), Options{})
+	defer server.Close()
+	w := httptest.NewRecorder()
+	body := strings.NewReader(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"},"rules":[]}`)
+	server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles", body))
+	if !strings.Contains(w.Body.String(), `"rules":null`) {
+		t.Error(w.Body)
 	}
 }
 
