@@ -121,7 +121,11 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 		return err
 	}
 	if gvk != nil && gvk.Kind != "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, c.resource.Kind, err))
+		as := c.resource.Kind
+		if c.resource.custom() {
+			as = gvk.Kind // it is decoded into an object of any kind
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, as, err))
 	}
 	shown := "%.30x"
 	if bytes.HasPrefix(body, []byte("{")) {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const configs = "/api/v1/namespaces/ns/configmaps"
@@ -67,6 +68,18 @@ func TestAnEmptyListOfABuiltInKindIsNotStored(t *testing.T) {
 	body := strings.NewReader(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"},"rules":[]}`)
 	server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles", body))
 	if !strings.Contains(w.Body.String(), `"rules":null`) {
+		t.Error(w.Body)
+	}
+}
+
+func TestARefusedBodyForACustomResourceIsNamedByItsOwnKind(t *testing.T) {
+	gadgets := Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", ClusterScoped: true}
+	server := New(NewStorage(gadgets), Options{})
+	defer server.Close()
+	w := httptest.NewRecorder()
+	body := strings.NewReader(`{"apiVersion":"v7","kind":"Secret","metadata":{"name":"a"},"status":{},"status":{}}`)
+	server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/example.com/v1/gadgets?fieldValidation=Strict", body))
+	if !strings.Contains(w.Body.String(), `Secret in version \"v7\" cannot be handled as a Secret: strict decoding error`) {
 		t.Error(w.Body)
 	}
 }
