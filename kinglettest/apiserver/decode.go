@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,6 +61,13 @@ func refusal(code int32, reason metav1.StatusReason, message string, details *me
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message, Details: details}}
 }
 
+// protobuf is implemented by the built-in kinds, which a real server stores in it: empty lists
+// and maps are nil afterwards.
+type protobuf interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
 // decode returns the object that a body describes, and the kind that the body names. The object
 // is of the Go type of the resource. A custom resource may still be of another kind, which
 // otherKind refuses.
@@ -87,6 +96,16 @@ func (c *call) decode(contentType string, body []byte) (runtime.Object, *schema.
 	} else if gvk.GroupKind() != want.GroupKind() {
 		return nil, gvk, fmt.Errorf("converting (%s) to (%s): unknown conversion", strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"), c.resource.internalType())
 	}
+	if p, ok := obj.(protobuf); ok {
+		b, err := p.Marshal()
+		if err != nil {
+			return nil, gvk, err
+		}
+		obj = c.resource.newObject()
+		if err := obj.(protobuf).Unmarshal(b); err != nil {
+			return nil, gvk, err
+		}
+	}
 	switch {
 	case len(unknown) > 0 && c.validation == metav1.FieldValidationStrict:
 		return nil, gvk, runtime.NewStrictDecodingError(unknown)
@@ -102,7 +121,11 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 		return err
 	}
 	if gvk != nil && gvk.Kind != "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, c.resource.Kind, err))
+		as := c.resource.Kind
+		if c.resource.custom() {
+			as = gvk.Kind // it is decoded into an object of any kind
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, as, err))
 	}
 	shown := "%.30x"
 	if bytes.HasPrefix(body, []byte("{")) {
@@ -115,11 +138,15 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 }
 
 // taken returns a copy of an object as it is stored. As on a real server, a typed object is
-// stored without its apiVersion and kind, and equal owner references are stored once.
+// stored without its apiVersion and kind, equal owner references are stored once, and a Secret
+// has its stringData in data.
 func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	obj = obj.DeepCopyObject()
 	m, err := meta.Accessor(obj)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := mergeStringData(obj); err != nil {
 		return nil, nil, err
 	}
 	if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -137,6 +164,32 @@ func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	}
 	m.SetOwnerReferences(owners)
 	return obj, m, nil
+}
+
+// mergeStringData moves the stringData of a Secret over its data: Convert_v1_Secret_To_core_Secret
+// in k8s.io/kubernetes/pkg/apis/core/v1.
+func mergeStringData(obj runtime.Object) (err error) {
+	switch o := obj.(type) {
+	case *corev1.Secret:
+		if o.Data == nil && len(o.StringData) > 0 {
+			o.Data = map[string][]byte{}
+		}
+		for k, v := range o.StringData {
+			o.Data[k] = []byte(v)
+		}
+		o.StringData = nil
+	case *unstructured.Unstructured:
+		if o.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Secret") {
+			break
+		}
+		var values map[string]string
+		values, _, err = unstructured.NestedStringMap(o.Object, "stringData")
+		for k, v := range values {
+			err = errors.Join(err, unstructured.SetNestedField(o.Object, base64.StdEncoding.EncodeToString([]byte(v)), "data", k))
+		}
+		delete(o.Object, "stringData")
+	}
+	return err
 }
 
 // coerce reduces the metadata of a custom resource to the fields of ObjectMeta, and returns

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,7 +9,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const configs = "/api/v1/namespaces/ns/configmaps"
@@ -53,5 +58,49 @@ func TestTheErrorsOfOwnersAreThoseOfTheVersion(t *testing.T) {
 		if err := r.prepareCreate(obj, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", v, err, want)
 		}
+	}
+}
+
+func TestAnEmptyListOfABuiltInKindIsNotStored(t *testing.T) {
+	server := New(NewStorage(Resource{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("roles"), Kind: "Role"}), Options{})
+	defer server.Close()
+	w := httptest.NewRecorder()
+	body := strings.NewReader(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"},"rules":[]}`)
+	server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles", body))
+	if !strings.Contains(w.Body.String(), `"rules":null`) {
+		t.Error(w.Body)
+	}
+}
+
+func TestARefusedBodyForACustomResourceIsNamedByItsOwnKind(t *testing.T) {
+	gadgets := Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", ClusterScoped: true}
+	server := New(NewStorage(gadgets), Options{})
+	defer server.Close()
+	w := httptest.NewRecorder()
+	body := strings.NewReader(`{"apiVersion":"v7","kind":"Secret","metadata":{"name":"a"},"status":{},"status":{}}`)
+	server.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/example.com/v1/gadgets?fieldValidation=Strict", body))
+	if !strings.Contains(w.Body.String(), `Secret in version \"v7\" cannot be handled as a Secret: strict decoding error`) {
+		t.Error(w.Body)
+	}
+}
+
+// Package e2e compares requests with stringData, patches too, with those to a real server.
+func TestASecretIsStoredWithItsStringDataInItsData(t *testing.T) {
+	typed := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "typed"}, Data: map[string][]byte{"a": []byte("1"), "b": []byte("1")}, StringData: map[string]string{"b": "2", "c": "2"}}
+	for _, obj := range []runtime.Object{typed, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ns", "name": "untyped"},
+		"data": map[string]any{"a": "MQ==", "b": "MQ=="}, "stringData": map[string]any{"b": "2", "c": "2"},
+	}}} {
+		created, err := NewStorage(resourceOf(corev1.SchemeGroupVersion, "Secret")).Create(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(created)
+		if err != nil || !strings.Contains(string(b), `"data":{"a":"MQ==","b":"Mg==","c":"Mg=="}`) || strings.Contains(string(b), "stringData") {
+			t.Errorf("%s, %v", b, err)
+		}
+	}
+	if len(typed.StringData) != 2 || len(typed.Data) != 2 {
+		t.Errorf("the caller's object has become %v", typed)
 	}
 }

@@ -72,3 +72,21 @@ func TestDiscoveryFindsTheResourcesOfTheStorage(t *testing.T) {
 		server.Close()
 	}
 }
+
+func TestAResourceIsDefinedOnce(t *testing.T) {
+	again := apiserver.ConfigMaps
+	again.Version = "v2"
+	for _, r := range []apiserver.Resource{apiserver.ConfigMaps, again} {
+		s := apiserver.NewStorage(apiserver.ConfigMaps)
+		func() {
+			defer func() {
+				if why := fmt.Sprint(recover()); !strings.Contains(why, "configmaps is defined in version v1 already") {
+					t.Errorf("%v: %s", r, why)
+				}
+			}()
+			s.Define(r)
+		}()
+		s.Undefine(apiserver.ConfigMaps.GroupResource())
+		s.Define(r)
+	}
+}

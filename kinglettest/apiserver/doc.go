@@ -57,7 +57,10 @@
 //     no faults, and are not counted;
 //   - graceful deletion, propagation and Status answers: a delete is answered with the
 //     object, as that of a pod is;
-//   - creation by an update, which leases and the kinds of RBAC allow.
+//   - creation by an update, which leases, limit ranges, services and the kinds of RBAC allow,
+//     among others;
+//   - a resource in two versions, and conversion between versions: Storage.Define panics;
+//   - the words of Jobs and ResourceSlices for field selectors that they refuse.
 //
 // # Time
 //

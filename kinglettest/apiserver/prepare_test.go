@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -91,6 +94,39 @@ func TestKindsOfOneNameInTwoGroupsAreTwo(t *testing.T) {
 		}
 		if _, err := s.Create(&eventsv1.Event{ObjectMeta: name}); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Package e2e compares those of secrets and of custom resources with a real server's.
+func TestAFieldSelectorIsRefusedInTheWordsOfItsKind(t *testing.T) {
+	gadgets := Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", ClusterScoped: true}
+	server := New(NewStorage(ConfigMaps, Nodes, resourceOf(corev1.SchemeGroupVersion, "Secret"), gadgets), Options{})
+	defer server.Close()
+	for path, want := range map[string]string{
+		"/apis/example.com/v1/gadgets?fieldSelector=metadata.namespace%3Dx": "field label not supported: metadata.namespace",
+		"/api/v1/nodes?fieldSelector=metadata.namespace%3Dx":                "field label not supported: metadata.namespace",
+		"/api/v1/secrets?fieldSelector=data.k%3Dv":                          "field label not supported: data.k",
+		"/api/v1/secrets?fieldSelector=metadata.namespace%3Dx":              "SecretList",
+		"/api/v1/configmaps?fieldSelector=data.k%3Dv":                       "is not a known field selector",
+	} {
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+	}
+}
+
+// Package e2e compares each kind with a real server's.
+func TestABuiltInKindRefusesAFinalizerWithoutADomainIfItValidatesMetadataItself(t *testing.T) {
+	for kind, want := range map[schema.GroupVersionKind]int{
+		corev1.SchemeGroupVersion.WithKind("ConfigMap"): 1, corev1.SchemeGroupVersion.WithKind("Event"): 0, eventsv1.SchemeGroupVersion.WithKind("Event"): 1,
+		coordinationv1.SchemeGroupVersion.WithKind("Lease"): 0,
+	} {
+		r := resourceOf(kind.GroupVersion(), kind.Kind)
+		if errs := r.unqualified(&metav1.ObjectMeta{Finalizers: []string{"nonsense", "example.com/f"}}, nil); len(errs) != want {
+			t.Errorf("%v: %v", kind, errs)
 		}
 	}
 }

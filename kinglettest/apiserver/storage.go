@@ -65,7 +65,8 @@ func keyOf(obj runtime.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}
 }
 
-// NewStorage returns an empty Storage of the given resources.
+// NewStorage returns an empty Storage of the given resources. It panics if two are of one group
+// and name; see [Storage.Define].
 func NewStorage(resources ...Resource) *Storage {
 	s := &Storage{
 		revision: firstRevision, resources: map[schema.GroupResource]*collection{}, changed: make(chan struct{}),
@@ -76,10 +77,14 @@ func NewStorage(resources ...Resource) *Storage {
 	return s
 }
 
-// Define adds a resource, as the creation of a CustomResourceDefinition does.
+// Define adds a resource, as the creation of a CustomResourceDefinition does. It panics if the
+// Storage has one of that name and group, in whatever version: a Storage converts nothing.
 func (s *Storage) Define(r Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c := s.resources[r.GroupResource()]; c != nil {
+		panic(fmt.Sprintf("apiserver: %s is defined in version %s already; Undefine removes it", r.GroupResource(), c.Version))
+	}
 	s.resources[r.GroupResource()] = &collection{Resource: r, current: map[types.NamespacedName]runtime.Object{}}
 	s.wakeLocked()
 }

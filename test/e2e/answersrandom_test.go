@@ -48,17 +48,21 @@ func TestTheAPIServerInMemoryAnswersRandomRequestsAsARealOneDoes(t *testing.T) {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "answers"}}, metav1.CreateOptions{})
 	must(t, err)
 	real := talk(t, config)
-	real.do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition)
-	path := "/apis/answers.example.com/stable/namespaces/answers/widgets"
-	must(t, wait.PollUntilContextCancel(t.Context(), 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		resp := real.send(ctx, request{method: "GET", path: path})
-		defer resp.Body.Close()
-		return resp.StatusCode == http.StatusOK, nil
-	}))
+	toGadgets := strings.NewReplacer("widget", "gadget", "Widget", "Gadget", "Namespaced", "Cluster")
+	for path, definition := range map[string]string{"/namespaces/answers/widgets": widgetDefinition, "/gadgets": toGadgets.Replace(widgetDefinition)} {
+		real.do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+		must(t, wait.PollUntilContextCancel(t.Context(), 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			resp := real.send(ctx, request{method: "GET", path: "/apis/answers.example.com/stable" + path})
+			defer resp.Body.Close()
+			return resp.StatusCode == http.StatusOK, nil
+		}))
+	}
 
 	server := apiserver.New(apiserver.NewStorage(apiserver.ConfigMaps,
+		apiserver.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("secrets"), Kind: "Secret"},
 		apiserver.Resource{GroupVersionResource: networkingv1.SchemeGroupVersion.WithResource("ingresses"), Kind: "Ingress"},
 		apiserver.Resource{GroupVersionResource: widgets, Kind: "Widget", Status: true},
+		apiserver.Resource{GroupVersionResource: widgets.GroupVersion().WithResource("gadgets"), Kind: "Gadget", Status: true, ClusterScoped: true},
 	), apiserver.Options{})
 	defer server.Close()
 	ours := talk(t, server.Config())
@@ -98,6 +102,7 @@ type randomKind struct {
 }
 
 var randomKinds = []randomKind{
+	{"/api/v1", "v1", "Secret", []string{`"type":"Opaque","data":{"k":"dg=="},"stringData":{"k":"w","l":""}`, `"type":"Opaque","stringData":{"l":"1"}`, `"type":"Opaque","stringData":{}`}, nil},
 	{"/api/v1", "v1", "ConfigMap", []string{`"data":{"k":"v"}`, `"data":{"k":"w","l":"1"}`, `"immutable":false`}, nil},
 	{
 		"/apis/networking.k8s.io/v1", "networking.k8s.io/v1", "Ingress",
@@ -109,6 +114,7 @@ var randomKinds = []randomKind{
 		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`},
 		[]string{`{"ready":true}`, `{"n":9007199254740993}`},
 	},
+	{"/apis/answers.example.com/stable", "answers.example.com/stable", "Gadget", []string{`"spec":{"size":1}`, `"spec":{"size":2}`}, []string{`{"ready":true}`, `{}`}},
 }
 
 func randomRequest(rng *rand.Rand) request {
@@ -118,7 +124,7 @@ func randomRequest(rng *rand.Rand) request {
 		plural = "ingresses"
 	}
 	ns := k.path + "/namespaces/answers/" + plural
-	if one(rng, 40) {
+	if one(rng, 40) || k.kind == "Gadget" { // which has no namespace
 		ns = k.path + "/" + plural
 	}
 	name := strings.ToLower(k.kind[:1]) + pick(rng, "a", "b", "c")
@@ -246,7 +252,7 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		r.body = pick(rng, `[{"op":"add","path":"/metadata/labels","value":{"l":"y"}}]`, `[{"op":"replace","path":"/metadata/labels/l","value":"z"}]`,
 			`[{"op":"test","path":"/metadata/name","value":"wa"},{"op":"add","path":"/metadata/annotations","value":{"t":"1"}}]`, `[{"op":"remove","path":"/nothing"}]`, `{}`,
 			`[{"op":"replace","path":"/metadata/name","value":"other"}]`, `[{"op":"remove","path":"/metadata/finalizers"}]`,
-			`[{"op":"remove","path":"/metadata/uid"}]`, `[{"op":"replace","path":"/kind","value":"Foo"}]`, `[{"op":"add","path":"/metadata/foo","value":1}]`, `[{"op":1}]`, `[{"op":"add","op":"add","path":"/metadata/labels","value":{}}]`, `null`)
+			`[{"op":"remove","path":"/metadata/uid"}]`, `[{"op":"add","path":"/stringData","value":{"k":"j"}}]`, `[{"op":"replace","path":"/kind","value":"Foo"}]`, `[{"op":"add","path":"/metadata/foo","value":1}]`, `[{"op":1}]`, `[{"op":"add","op":"add","path":"/metadata/labels","value":{}}]`, `null`)
 		return
 	}
 	r.media = pick(rng, string(types.MergePatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), "application/nonsense")
