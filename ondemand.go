@@ -385,6 +385,7 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 				failed[end.key] = struct{}{}
 			}
 		}
+		o.ledger.retry(looked)
 		o.makeRoom()
 		for _, key := range o.ledger.fits(reading, waiting, ahead, failed) {
 			looked[key] = struct{}{}
@@ -416,16 +417,12 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 }
 
 // makeRoom makes objects metadata that need not be whole, as long as more is taken of the
-// Budget than there is.
+// Budget than there is. Its cost does not grow with the objects that have to stay whole: it
+// tries them once.
 func (o *OnDemand[T]) makeRoom() {
-	for _, key := range o.ledger.excess() {
+	for key, ok := o.ledger.leave(); ok; key, ok = o.ledger.leave() {
 		if obj, ok := o.store.Get(key); ok && !o.holds(key) && !partial(obj) {
-			o.ledger.leave(key)
 			o.makePartial(key, obj)
-			o.ledger.leave(Key{})
-		}
-		if o.ledger.budget.Has(0) {
-			return
 		}
 	}
 }

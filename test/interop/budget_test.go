@@ -79,6 +79,34 @@ func TestWhatOneInformerHoldsMakesRoomInAnother(t *testing.T) {
 	}
 }
 
+// What is looked at is counted by what is allocated for it.
+func TestAnEventDoesNotLookAtAllHeldObjectsThoughTheyExceedTheBudget(t *testing.T) {
+	perEvent := func(limit int64) (bytes uint64) {
+		synctest.Test(t, func(t *testing.T) {
+			const events = 50
+			d := budgeted(t, kinglet.NewBudget(limit), false)
+			for i := range 4000 {
+				must(d.storage.Create(configMap(fmt.Sprint("o", i), "")))
+				d.Hold(mapKey(fmt.Sprint("o", i)))
+			}
+			d.run()
+			quiet()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for i := range events {
+				must(d.storage.Update(configMap("o1", fmt.Sprint(i))))
+				synctest.Wait()
+			}
+			runtime.ReadMemStats(&after)
+			bytes = (after.TotalAlloc - before.TotalAlloc) / events
+		})
+		return bytes
+	}
+	if enough, exceeded := perEvent(1<<40), perEvent(1); exceeded > 8*enough {
+		t.Errorf("an event allocates %d bytes, and %d with enough room", exceeded, enough)
+	}
+}
+
 func TestAnInformerThatHasStoppedTakesNothingOfItsBudget(t *testing.T) {
 	budget, collected := kinglet.NewBudget(100_000), make(chan struct{}, 8)
 	synctest.Test(t, func(t *testing.T) {
