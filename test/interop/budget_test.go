@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -122,6 +124,14 @@ func TestAnInformerThatHasStoppedTakesNothingOfItsBudget(t *testing.T) {
 		b.run()
 		cancel()
 		<-ended
+		name := strings.Repeat("n", 100)
+		kept := weak.Make(unsafe.StringData(name))
+		a.Hold(mapKey(name))
+		a.Release(mapKey(name))
+		if runtime.GC(); kept.Value() != nil {
+			t.Error("the name of an object that is held no more is kept after Run")
+		}
+		runtime.KeepAlive(a)
 		quiet()
 		if whole, partial := b.counted(); partial > 0 || whole != 5 {
 			t.Errorf("%d objects are whole and %d metadata, though nobody else needs room", whole, partial)
