@@ -37,6 +37,9 @@ type ledger[T any] struct {
 	// which there was no room, since when there are any.
 	sizes, short map[Key]int64
 	since        time.Time
+	// untried are the whole objects that makeRoom has not tried to make metadata since they
+	// changed, or were held or released.
+	untried map[Key]struct{}
 	// least is not more than any size in short.
 	least int64
 	// arriving are objects of the steps, or the lists, that are under way in their scopes.
@@ -58,7 +61,7 @@ type arrival struct {
 }
 
 func newLedger[T any](b *Budget) *ledger[T] {
-	return &ledger[T]{budget: b, sizes: map[Key]int64{}, short: map[Key]int64{}, arriving: map[Key]arrival{}}
+	return &ledger[T]{budget: b, sizes: map[Key]int64{}, short: map[Key]int64{}, untried: map[Key]struct{}{}, arriving: map[Key]arrival{}}
 }
 
 // room reports whether an object can be whole, or stay so.
@@ -180,8 +183,10 @@ func (l *ledger[T]) countLocked(key Key, size, taken int64) {
 	}
 	if size > 0 {
 		l.sizes[key] = size
+		l.untried[key] = struct{}{}
 	} else {
 		delete(l.sizes, key)
+		delete(l.untried, key)
 	}
 }
 
@@ -223,13 +228,6 @@ func (l *ledger[T]) noted(key Key) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(l.sizes[key], l.short[key])
-}
-
-// leave sets leaving.
-func (l *ledger[T]) leave(key Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.leaving = key
 }
 
 // became counts an object that has another form in the store: it is whole, and size has been
@@ -287,17 +285,32 @@ func (l *ledger[T]) fits(reading, waiting map[Key]struct{}, skip ...map[Key]stru
 	return keys
 }
 
-// excess returns the keys of all whole objects if they take more than there is.
-func (l *ledger[T]) excess() (keys []Key) {
-	if l.budget == nil || l.budget.Has(0) {
-		return nil
-	}
+// retry has leave return the whole ones of these objects again.
+func (l *ledger[T]) retry(keys map[Key]struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key := range l.sizes {
-		keys = append(keys, key)
+	for key := range keys {
+		if _, whole := l.sizes[key]; whole {
+			l.untried[key] = struct{}{}
+		}
 	}
-	return keys
+}
+
+// leave sets leaving to an object that has not been tried, if there is one and more is taken of
+// the Budget than there is.
+func (l *ledger[T]) leave() (key Key, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leaving = Key{}
+	if len(l.untried) == 0 || l.budget.Has(0) {
+		return key, false
+	}
+	for key = range l.untried {
+		break
+	}
+	delete(l.untried, key)
+	l.leaving = key
+	return key, true
 }
 
 // close returns everything to the Budget, and counts nothing any more.

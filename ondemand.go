@@ -69,8 +69,8 @@ type OnDemand[T any] struct {
 	mu sync.Mutex
 	// held are the keys of Hold; guarded by mu.
 	held map[Key]struct{}
-	// changed are keys whose stored object may have another form than it is to have;
-	// guarded by mu.
+	// changed are keys whose stored object may have another form than it is to have; nil
+	// unless settle runs, which looks at them. Guarded by mu.
 	changed map[Key]struct{}
 }
 
@@ -122,7 +122,7 @@ func newOnDemand[T any](opts OnDemandOptions[T], sources func(source.Options) ([
 		opts.Bytes = DefaultOnDemandBytes
 	}
 	o := &OnDemand[T]{
-		wake: make(chan struct{}, 1), held: map[Key]struct{}{}, changed: map[Key]struct{}{},
+		wake: make(chan struct{}, 1), held: map[Key]struct{}{},
 		choose: opts.chooses(), ledger: newLedger[T](opts.Budget),
 	}
 	o.decides.Store(opts.Budget != nil)
@@ -178,10 +178,12 @@ func (o *OnDemand[T]) start(ctx context.Context) (end func()) {
 	if b != nil {
 		b.Join(member)
 	}
+	o.collectChanged(map[Key]struct{}{})
 	var settling sync.WaitGroup
 	settling.Go(func() { o.settle(ctx) })
 	return func() {
 		settling.Wait()
+		o.collectChanged(nil)
 		if b != nil {
 			o.reads.Close()
 			o.ledger.close()
@@ -243,9 +245,8 @@ func (o *OnDemand[T]) hold(held bool, keys []Key) {
 		} else {
 			delete(o.held, key)
 		}
-		o.changed[key] = struct{}{}
+		o.changeLocked(key)
 	}
-	o.signal()
 }
 
 func (o *OnDemand[T]) holds(key Key) bool {
@@ -308,8 +309,21 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 func (o *OnDemand[T]) change(key Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.changed[key] = struct{}{}
-	o.signal()
+	o.changeLocked(key)
+}
+
+func (o *OnDemand[T]) changeLocked(key Key) {
+	if o.changed != nil {
+		o.changed[key] = struct{}{}
+		o.signal()
+	}
+}
+
+// collectChanged has keys added to changed from now on.
+func (o *OnDemand[T]) collectChanged(changed map[Key]struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changed = changed
 }
 
 // settleRetry is the least time between two attempts to read what is held, which doubles up
@@ -385,6 +399,7 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 				failed[end.key] = struct{}{}
 			}
 		}
+		o.ledger.retry(looked)
 		o.makeRoom()
 		for _, key := range o.ledger.fits(reading, waiting, ahead, failed) {
 			looked[key] = struct{}{}
@@ -416,16 +431,12 @@ func (o *OnDemand[T]) settle(ctx context.Context) {
 }
 
 // makeRoom makes objects metadata that need not be whole, as long as more is taken of the
-// Budget than there is.
+// Budget than there is. Its cost does not grow with the objects that have to stay whole: it
+// tries them once.
 func (o *OnDemand[T]) makeRoom() {
-	for _, key := range o.ledger.excess() {
+	for key, ok := o.ledger.leave(); ok; key, ok = o.ledger.leave() {
 		if obj, ok := o.store.Get(key); ok && !o.holds(key) && !partial(obj) {
-			o.ledger.leave(key)
 			o.makePartial(key, obj)
-			o.ledger.leave(Key{})
-		}
-		if o.ledger.budget.Has(0) {
-			return
 		}
 	}
 }

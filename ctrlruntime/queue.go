@@ -64,7 +64,8 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 // All methods are safe for concurrent use, and only Get, GetWithPriority and
 // ShutDownWithDrain block. A queue with a name has one goroutine, which counts
 // unfinished work every half second until the queue is shut down. Its memory is that of
-// the requests that it holds.
+// the requests that it holds, and of the last 1024 whose error was terminal, until they
+// succeed.
 func (o QueueOptions[request]) NewQueue(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request] {
 	return newQueue(o, name, limiter, nil)
 }
@@ -90,12 +91,8 @@ type queue[request comparable] struct {
 
 	// running are the requests that are being processed.
 	running map[request]*processing[request]
-	// failing maps each request that was last added again with a rate limit to the time
-	// of its first failure; each of them is in the queue.
-	failing map[request]time.Time
-	// mostRunning and mostFailing are how many running and failing have had since they
-	// were made.
-	mostRunning, mostFailing int
+	// mostRunning is how many running has had since it was made.
+	mostRunning int
 
 	counts struct{ succeeded, failed, terminal uint64 }
 }
@@ -138,7 +135,6 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 		limiter: limiter,
 		stop:    make(chan struct{}),
 		running: map[request]*processing[request]{},
-		failing: map[request]time.Time{},
 	}
 	options := keyqueue.Options[request]{Clock: clock, HeadStart: o.HeadStart}
 	if name != "" {
@@ -172,6 +168,7 @@ func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) 
 	for _, item := range items {
 		add.After = o.After
 		if o.RateLimited {
+			add.Cause = causeRetry
 			if limited := q.limiter.When(item); o.After == 0 || limited < o.After {
 				add.After = limited
 			}
@@ -206,45 +203,37 @@ func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown
 // Done implements priorityqueue.PriorityQueue. It does nothing for an item that is not
 // being processed.
 func (q *queue[request]) Done(item request) {
-	run, ok := q.processed(item)
+	run, result, ok := q.processed(item)
 	if !ok {
 		return
 	}
-	took := q.keys.Finish(run, keyqueue.Result{})
+	took := q.keys.Finish(run, result)
 	q.took.Observe(took)
 	if q.metrics != nil {
 		q.metrics.workDuration.Observe(took.Seconds())
 	}
 }
 
-// processed records the outcome of a run.
-func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok bool) {
+// processed counts the result of a run, and returns it. Every failure is terminal there: a
+// request that is tried again was added during the run.
+func (q *queue[request]) processed(item request) (run keyqueue.Run[request], result keyqueue.Result, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p, ok := q.running[item]
 	if !ok {
-		return run, false
+		return run, result, false
 	}
 	delete(q.running, item)
-	defer func() {
-		q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
-		q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
-	}()
-	switch {
-	case p.retried:
-		q.counts.failed++
-		if _, again := q.failing[item]; !again {
-			q.failing[item] = time.Now()
-		}
-		return p.run, true
-	case p.forgotten:
+	q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
+	if p.forgotten && !p.retried {
 		q.counts.succeeded++
-	default:
-		q.counts.failed++
+		return p.run, result, true
+	}
+	q.counts.failed++
+	if !p.retried {
 		q.counts.terminal++
 	}
-	delete(q.failing, item)
-	return p.run, true
+	return p.run, keyqueue.Result{Err: errLogged, Terminal: true}, true
 }
 
 // shrunk returns a copy of a map that has an eighth of its former entries or fewer, and

@@ -2,6 +2,7 @@ package ctrlruntime
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,22 +24,23 @@ func (q *queue[request]) Status() status.Controller {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := status.Controller{
-		Name:         q.name,
-		Workers:      q.workers,
-		GateOpen:     true,
-		Queued:       r.Queued,
-		Running:      r.Running,
-		Again:        r.Again,
-		Waiting:      r.Waiting,
-		Failing:      len(q.failing),
-		OldestQueued: r.Oldest,
-		Succeeded:    q.counts.succeeded,
-		Failed:       q.counts.failed,
-		Terminal:     q.counts.terminal,
-		Adds:         r.Adds,
-		Retries:      q.counts.failed - q.counts.terminal,
-		Runs:         q.took.Snapshot(),
-		Waits:        q.waited.Snapshot(),
+		Name:          q.name,
+		Workers:       q.workers,
+		GateOpen:      true,
+		Queued:        r.Queued,
+		Running:       r.Running,
+		Again:         r.Again,
+		Waiting:       r.Waiting,
+		Failing:       r.Failing,
+		FailedForGood: r.Failed,
+		OldestQueued:  r.Oldest,
+		Succeeded:     q.counts.succeeded,
+		Failed:        q.counts.failed,
+		Terminal:      q.counts.terminal,
+		Adds:          r.Adds,
+		Retries:       q.counts.failed - q.counts.terminal,
+		Runs:          q.took.Snapshot(),
+		Waits:         q.waited.Snapshot(),
 	}
 	s.Unfinished, s.OldestRun = q.unfinishedLocked()
 	return s
@@ -47,33 +49,26 @@ func (q *queue[request]) Status() status.Controller {
 // Inspect implements kinglet.ObservableController. It looks at no more than 1024
 // running and 1024 failing requests.
 func (q *queue[request]) Inspect() (d status.ControllerDetails) {
-	running, failing := q.looked()
-	for key, began := range running {
+	for key, began := range q.looked() {
 		if s, ok := q.keys.Get(key); ok {
-			d.Running = append(d.Running, q.keyStatus(key, s, began))
-		}
-	}
-	for key := range failing {
-		if s, ok := q.keys.Get(key); ok {
-			d.Failing = append(d.Failing, q.keyStatus(key, s, s.Since))
+			s.Since = began
+			d.Running = append(d.Running, keyStatus(key, s))
 		}
 	}
 	slices.SortFunc(d.Running, func(a, b status.KeyStatus) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
-	slices.SortFunc(d.Failing, func(a, b status.KeyStatus) int {
-		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.Key, b.Key))
-	})
 	d.Running = d.Running[:min(len(d.Running), mostShown)]
-	d.Failing = d.Failing[:min(len(d.Failing), mostShown)]
+	for _, failing := range q.keys.Report(mostShown).MostFailures {
+		d.Failing = append(d.Failing, keyStatus(failing.Key, failing.KeyStatus))
+	}
 	return d
 }
 
-// looked returns the requests that are being processed and those that fail, each with
-// its start time.
-func (q *queue[request]) looked() (running, failing map[request]time.Time) {
+// looked returns the requests that are being processed, each with its start time.
+func (q *queue[request]) looked() map[request]time.Time {
 	const look = 1024
-	running, failing = map[request]time.Time{}, map[request]time.Time{}
+	running := map[request]time.Time{}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for key, p := range q.running {
@@ -82,30 +77,33 @@ func (q *queue[request]) looked() (running, failing map[request]time.Time) {
 		}
 		running[key] = p.began
 	}
-	for key, since := range q.failing {
-		if len(failing) == look {
-			break
-		}
-		failing[key] = since
-	}
-	return running, failing
+	return running
 }
 
-// keyStatus does not have the error: controller-runtime logs it, and does not pass it
-// to the queue.
-func (q *queue[request]) keyStatus(key request, s keyqueue.KeyStatus, since time.Time) status.KeyStatus {
-	failures := q.limiter.NumRequeues(key)
+// What requested a run.
+const (
+	causeAdd = iota
+	causeRetry
+)
+
+// errLogged stands for the error of a run: controller-runtime logs it, and does not pass
+// it to the queue.
+var errLogged = errors.New("see the log of controller-runtime")
+
+func keyStatus[request comparable](key request, s keyqueue.KeyStatus) status.KeyStatus {
 	k := status.KeyStatus{
 		Key:      fmt.Sprint(key),
 		State:    s.State.String(),
-		Since:    since,
+		Since:    s.Since,
 		Next:     s.Next,
-		Failures: failures,
+		Failures: s.Failure.Count,
 		Cause:    "add",
 	}
-	if failures > 0 {
+	if s.Failure.Err != nil {
+		k.Error = s.Failure.Err.Error()
+	}
+	if s.Cause == causeRetry {
 		k.Cause = "retry"
-		k.Error = "see the log of controller-runtime"
 	}
 	return k
 }

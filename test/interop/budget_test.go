@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,6 +81,34 @@ func TestWhatOneInformerHoldsMakesRoomInAnother(t *testing.T) {
 	}
 }
 
+// What is looked at is counted by what is allocated for it.
+func TestAnEventDoesNotLookAtAllHeldObjectsThoughTheyExceedTheBudget(t *testing.T) {
+	perEvent := func(limit int64) (bytes uint64) {
+		synctest.Test(t, func(t *testing.T) {
+			const events = 50
+			d := budgeted(t, kinglet.NewBudget(limit), false)
+			for i := range 4000 {
+				must(d.storage.Create(configMap(fmt.Sprint("o", i), "")))
+				d.Hold(mapKey(fmt.Sprint("o", i)))
+			}
+			d.run()
+			quiet()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for i := range events {
+				must(d.storage.Update(configMap("o1", fmt.Sprint(i))))
+				synctest.Wait()
+			}
+			runtime.ReadMemStats(&after)
+			bytes = (after.TotalAlloc - before.TotalAlloc) / events
+		})
+		return bytes
+	}
+	if enough, exceeded := perEvent(1<<40), perEvent(1); exceeded > 8*enough {
+		t.Errorf("an event allocates %d bytes, and %d with enough room", exceeded, enough)
+	}
+}
+
 func TestAnInformerThatHasStoppedTakesNothingOfItsBudget(t *testing.T) {
 	budget, collected := kinglet.NewBudget(100_000), make(chan struct{}, 8)
 	synctest.Test(t, func(t *testing.T) {
@@ -94,6 +124,14 @@ func TestAnInformerThatHasStoppedTakesNothingOfItsBudget(t *testing.T) {
 		b.run()
 		cancel()
 		<-ended
+		name := strings.Repeat("n", 100)
+		kept := weak.Make(unsafe.StringData(name))
+		a.Hold(mapKey(name))
+		a.Release(mapKey(name))
+		if runtime.GC(); kept.Value() != nil {
+			t.Error("the name of an object that is held no more is kept after Run")
+		}
+		runtime.KeepAlive(a)
 		quiet()
 		if whole, partial := b.counted(); partial > 0 || whole != 5 {
 			t.Errorf("%d objects are whole and %d metadata, though nobody else needs room", whole, partial)

@@ -62,7 +62,7 @@ func (i *informer) Sample(_ context.Context, req source.ListRequest[object], yie
 			break
 		}
 		page.Items = append(page.Items, source.Item[object]{
-			Key: keyOf(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion, Object: obj.DeepCopy(),
+			Key: keyOf(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion, Object: obj,
 		})
 	}
 	return yield(page)
@@ -138,6 +138,7 @@ func TestASweepFindsExactlyTheDifferencesThatThereAre(t *testing.T) {
 				i.server = append(i.server, obj)
 			}
 			if held != nil {
+				held.Kind = "Pod" // as in a watch, not in a list
 				if err := i.store.Write(store.Op[object]{Key: keyOf(held), Object: held}); err != nil {
 					t.Fatal(err)
 				}
@@ -191,6 +192,11 @@ func TestASweepFindsExactlyTheDifferencesThatThereAre(t *testing.T) {
 			}
 			if differs != (part.relisted != nil) || differs != (len(part.reported) > 0) {
 				t.Fatalf("differences %v, of scope %q relisted %v, reported %v", got, part.scope.ID, part.relisted, part.reported)
+			}
+		}
+		for _, obj := range i.server {
+			if obj.Kind != "" {
+				t.Fatalf("the server's object was written to: %+v", obj)
 			}
 		}
 		differences += len(got)

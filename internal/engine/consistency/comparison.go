@@ -181,13 +181,18 @@ func (c *comparison[T]) difference(held T, it *source.Item[T], f *Inconsistency)
 	case partial(held) != partial(it.Object):
 		return 0 // one of them is to be held in another form since
 	}
-	// Objects of a list may lack the TypeMeta that those of a watch have.
+	listed := it.Object
+	// Objects of a list may lack the TypeMeta that those of a watch have. They may be a
+	// client's, which keeps them.
 	if a, ok := any(held).(runtime.Object); ok {
-		if b, ok := any(it.Object).(runtime.Object); ok {
-			b.GetObjectKind().SetGroupVersionKind(a.GetObjectKind().GroupVersionKind())
+		kind := a.GetObjectKind().GroupVersionKind()
+		if b, ok := any(listed).(runtime.Object); ok && b.GetObjectKind().GroupVersionKind() != kind {
+			b = b.DeepCopyObject()
+			b.GetObjectKind().SetGroupVersionKind(kind)
+			listed = b.(T)
 		}
 	}
-	if c.config.Equal(held, it.Object) {
+	if c.config.Equal(held, listed) {
 		return 0
 	}
 	return OtherContent

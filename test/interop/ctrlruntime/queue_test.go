@@ -369,17 +369,30 @@ func TestASetShowsTheQueue(t *testing.T) {
 			t.Fatalf("%d controllers", len(all))
 		}
 		r, d := all[0].Status(), all[0].Inspect()
-		got := fmt.Sprintf("%s, %d workers: queued %d, running %d for %v, again %d, waiting %d, failing %d; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
-			r.Name, r.Workers, r.Queued, r.Running, r.Unfinished, r.Again, r.Waiting, r.Failing, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
-		want := "shown, 3 workers: queued 2, running 1 for 1s, again 1, waiting 1, failing 1; succeeded 2, failed 2, terminal 1, adds 8, runs 4 of 4s"
+		got := fmt.Sprintf("%s, %d workers: queued %d, running %d for %v, again %d, waiting %d, failing %d, %d of them for good; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
+			r.Name, r.Workers, r.Queued, r.Running, r.Unfinished, r.Again, r.Waiting, r.Failing, r.FailedForGood, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
+		want := "shown, 3 workers: queued 2, running 1 for 1s, again 1, waiting 1, failing 2, 1 of them for good; succeeded 2, failed 2, terminal 1, adds 8, runs 4 of 4s"
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		if len(d.Running) != 1 || d.Running[0].Key != fmt.Sprint(key) || !d.Running[0].Since.Equal(r.OldestRun) {
 			t.Errorf("running: %+v", d.Running)
 		}
-		if len(d.Failing) != 1 || d.Failing[0].Key != "1" || d.Failing[0].Failures != 1 {
-			t.Errorf("failing: %+v", d.Failing)
+		failing := ""
+		for _, k := range d.Failing {
+			failing += fmt.Sprintf("%s, %s after %d failures, by %s: %s\n", k.Key, k.State, k.Failures, k.Cause, k.Error)
+		}
+		if want := `1, queued after 1 failures, by retry: see the log of controller-runtime
+2, failed for good after 1 failures, by add: see the log of controller-runtime
+`; failing != want {
+			t.Errorf("failing:\n%swant:\n%s", failing, want)
+		}
+		q.Done(key)
+		for q.Add(2); q.Len() > 0; {
+			run(q.Forget)
+		}
+		if r := all[0].Status(); r.Failing != 0 || r.FailedForGood != 0 {
+			t.Errorf("failing %d, %d of them for good, after all have succeeded", r.Failing, r.FailedForGood)
 		}
 		q.ShutDown()
 		if left, _ := set.Controllers(); len(left) != 0 {
