@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -37,9 +38,11 @@ type ledger[T any] struct {
 	// which there was no room, since when there are any.
 	sizes, short map[Key]int64
 	since        time.Time
-	// untried are the whole objects that makeRoom has not tried to make metadata since they
-	// changed, or were held or released.
+	// untried and trying are the whole objects that makeRoom has not tried to make metadata
+	// since they changed, or were held or released. trying are taken first, and some of them
+	// may be gone.
 	untried map[Key]struct{}
+	trying  []Key
 	// least is not more than any size in short.
 	least int64
 	// arriving are objects of the steps, or the lists, that are under way in their scopes.
@@ -302,15 +305,16 @@ func (l *ledger[T]) leave() (key Key, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.leaving = Key{}
-	if len(l.untried) == 0 || l.budget.Has(0) {
+	if len(l.untried)+len(l.trying) == 0 || l.budget.Has(0) {
 		return key, false
 	}
-	for key = range l.untried {
-		break
+	if len(l.trying) == 0 {
+		// To take one key of a map that was large costs a look at all of it.
+		l.trying, l.untried = slices.Collect(maps.Keys(l.untried)), map[Key]struct{}{}
 	}
-	delete(l.untried, key)
-	l.leaving = key
-	return key, true
+	last := len(l.trying) - 1
+	l.leaving, l.trying = l.trying[last], l.trying[:last]
+	return l.leaving, true
 }
 
 // close returns everything to the Budget, and counts nothing any more.
@@ -322,7 +326,7 @@ func (l *ledger[T]) close() {
 		l.countLocked(key, 0, 0)
 	}
 	clear(l.short)
-	l.since = time.Time{}
+	l.trying, l.since = nil, time.Time{}
 }
 
 func (l *ledger[T]) status() (s status.Budget) {

@@ -58,7 +58,7 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 func (i *Informer[T]) traits() source.Traits {
 	first := i.first.Load()
 	if first == nil {
-		return source.Traits{}
+		return source.Traits{Secrets: true} // for all that is known
 	}
 	t := (*first).Traits()
 	// A source of the program's own may not say so.
@@ -116,11 +116,12 @@ func (i *Informer[T]) assemble() (err error) {
 // resource version alone do not prove it: defaulting and conversion change an object
 // without a new version.
 func (i *Informer[T]) sameVersion(a, b T) bool {
-	if objectVersion(a) != objectVersion(b) || i.opts.UID(a) != i.opts.UID(b) {
+	version := objectVersion(a)
+	if version != objectVersion(b) || i.opts.UID(a) != i.opts.UID(b) {
 		return false
 	}
 	if i.opts.Equal == nil {
-		return gotype.Equal(a, b)
+		return gotype.Equal(a, b, version != "")
 	}
 	return i.opts.Equal(a, b)
 }

@@ -322,7 +322,7 @@ func (s *lateSource) Traits() (t source.Traits) {
 		t = src.Traits()
 		t.Reduce = s.reduce
 	} else {
-		t.CheckIndex = s.checkIndex
+		t.CheckIndex, t.Secrets = s.checkIndex, true // for all that is known
 	}
 	if !s.made.Empty() {
 		t.Resource, t.Secrets = s.made, s.made.Resource == "secrets"

@@ -365,7 +365,7 @@ func (e expected) mayBe(resource string) bool {
 	switch {
 	case resource != "":
 		return resource == secrets
-	case e.typ == nil:
+	case e.typ == nil, e.typ == partialType: // an annotation may have all of an object
 		return true
 	case e.typ == reflect.TypeFor[*unstructured.Unstructured]():
 		return e.gvk.Kind == "" || e.gvk.Kind == "Secret"

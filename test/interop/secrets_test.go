@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clientgo "k8s.io/client-go/tools/cache"
 
@@ -52,6 +53,8 @@ func passwordOf(obj any) string {
 	case *unstructured.Unstructured:
 		text, _, _ := unstructured.NestedString(o.Object, "data", "password")
 		return text
+	case *metav1.PartialObjectMetadata:
+		return o.Annotations["password"]
 	}
 	return ""
 }
@@ -123,6 +126,11 @@ func TestHoweverAnInformerOfSecretsIsMadeItShowsNothingOfThem(t *testing.T) {
 			f := factories.Dynamic(dynamic.NewForConfigOrDie(cfg), 0, "", nil)
 			return quotingDropIn(t, f.ForResource(secretGVR).Informer().(cache.SharedIndexInformer))
 		},
+		"metadata closures": func(t *testing.T, cfg *rest.Config) aboutSecrets {
+			c := metadata.NewForConfigOrDie(cfg).Resource(secretGVR)
+			src, err := source.FromListerWatcher[*metav1.PartialObjectMetadata](listWatch(c.List, c.Watch), source.Options{})
+			return quoting(t, false, src, err)
+		},
 		"typed": func(t *testing.T, cfg *rest.Config) aboutSecrets {
 			src, err := source.FromConfig[*corev1.Secret](cfg, secretGVR, source.Options{})
 			return quoting(t, false, src, err)
@@ -152,7 +160,10 @@ func TestHoweverAnInformerOfSecretsIsMadeItShowsNothingOfThem(t *testing.T) {
 func showsNoSecret(t *testing.T, wrapped bool, made func(*testing.T, *rest.Config) aboutSecrets) {
 	storage := apiserver.NewStorage(apiserver.Resource{GroupVersionResource: secretGVR, Kind: "Secret"})
 	for _, name := range []string{"one", "two"} {
-		must(storage.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string][]byte{"password": []byte("hunter2")}}))
+		must(storage.Create(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: map[string]string{"password": "hunter2"}},
+			Data:       map[string][]byte{"password": []byte("hunter2")},
+		}))
 	}
 	server := apiserver.New(storage, apiserver.Options{})
 	t.Cleanup(server.Close)

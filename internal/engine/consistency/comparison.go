@@ -2,10 +2,13 @@ package consistency
 
 import (
 	"iter"
+	"maps"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
@@ -187,9 +190,7 @@ func (c *comparison[T]) difference(held T, it *source.Item[T], f *Inconsistency)
 	if a, ok := any(held).(runtime.Object); ok {
 		kind := a.GetObjectKind().GroupVersionKind()
 		if b, ok := any(listed).(runtime.Object); ok && b.GetObjectKind().GroupVersionKind() != kind {
-			b = b.DeepCopyObject()
-			b.GetObjectKind().SetGroupVersionKind(kind)
-			listed = b.(T)
+			listed = withKind(listed, kind)
 		}
 	}
 	if c.config.Equal(held, listed) {
@@ -227,4 +228,22 @@ func metadataName[T any](obj T, known cursor) cursor {
 		return cursor{m.GetNamespace(), m.GetName()}
 	}
 	return known
+}
+
+// withKind returns a copy of obj, which shares parts with it, of another kind. An object
+// that is not a pointer to a struct is returned as it is. DeepCopyObject would not do: it may
+// be that of an embedded type.
+func withKind[T any](obj T, kind schema.GroupVersionKind) T {
+	v := reflect.ValueOf(obj)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return obj
+	}
+	to := reflect.New(v.Type().Elem())
+	to.Elem().Set(v.Elem())
+	as := to.Interface()
+	if u, ok := as.(*unstructured.Unstructured); ok {
+		u.Object = maps.Clone(u.Object)
+	}
+	as.(runtime.Object).GetObjectKind().SetGroupVersionKind(kind)
+	return as.(T)
 }

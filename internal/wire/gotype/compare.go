@@ -3,6 +3,7 @@ package gotype
 import (
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -36,8 +37,9 @@ type comparison struct {
 	steps, taken, depth int
 	// seen has pairs that are being compared, or were equal.
 	seen map[pair]struct{}
-	// visible: hidden state is not read. loose: nothing equals what is empty.
-	visible, loose bool
+	// visible: hidden state is not read. unproven: what may be more equals nothing. loose:
+	// nothing equals what is empty.
+	visible, unproven, loose bool
 }
 
 // pair are two pointers, maps, or slices of one length, to compare.
@@ -139,16 +141,17 @@ const maxVisible = 1 << 26
 var timeType = reflect.TypeFor[time.Time]()
 
 // Equal is Identical without the state in which methods that only read keep what they
-// have computed: the text of a Quantity, the size of a protobuf message, and locks. It does
-// not read that state, so it may run while others read the values. Times are equal as
-// instants. Of a struct with a lock, or an atomic number, what is not exported may be such
-// state or not, so it equals none.
-func Equal(a, b any) bool {
-	c := comparison{steps: maxVisible, visible: true}
+// have computed: the text of a Quantity, the size of a protobuf message, and, in a struct
+// with a lock or an atomic number, what is not exported. It does not read that state, so it
+// may run while others read the values. Times are equal as instants. Unless the values are
+// known to be of one version, a struct with fields beside a lock equals none: they may be
+// more than state.
+func Equal(a, b any, oneVersion bool) bool {
+	c := comparison{steps: maxVisible, visible: true, unproven: !oneVersion}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
-// SameContent is Equal, except that nil slices and maps equal empty ones: the encodings
+// SameContent is Equal of one version, except that nil slices and maps equal empty ones: the encodings
 // differ in which of them they can express.
 func SameContent(a, b any) bool {
 	c := comparison{steps: maxVisible, visible: true, loose: true}
@@ -167,7 +170,7 @@ func (c *comparison) sameFields(a, b reflect.Value) bool {
 		return q.Cmp(r) == 0 && q.Format == r.Format
 	}
 	f := fieldsOf(a.Type())
-	if f.unknown {
+	if f.guarded && c.unproven {
 		return false
 	}
 	if f.private {
@@ -195,9 +198,9 @@ func addressable(v reflect.Value) reflect.Value {
 // fields are those of a struct type that Equal compares.
 type fields struct {
 	indexes []int
-	// private reports that some of them are not exported, unknown that such a one may be
-	// hidden state.
-	private, unknown bool
+	// private reports that some of them are not exported, guarded that those are left out,
+	// since there is a lock.
+	private, guarded bool
 }
 
 // compared has the result of fieldsOf for each reflect.Type that was compared.
@@ -207,19 +210,22 @@ func fieldsOf(t reflect.Type) *fields {
 	if f, ok := compared.Load(t); ok {
 		return f.(*fields)
 	}
-	f, guarded := &fields{}, false
+	f, locked := &fields{}, false
 	_, message := reflect.PointerTo(t).MethodByName("ProtoReflect")
 	for i := range t.NumField() {
 		switch field := t.Field(i); {
-		case field.Name == "_", message && ofMessage(field):
+		case field.Name == "_", field.Name == "XXX_sizecache", message && ofMessage(field):
 		case guards(field.Type):
-			guarded = true
+			locked = true
 		default:
 			f.indexes = append(f.indexes, i)
 			f.private = f.private || !field.IsExported()
 		}
 	}
-	f.unknown = guarded && f.private
+	if locked && f.private {
+		f.guarded = true
+		f.indexes = slices.DeleteFunc(f.indexes, func(i int) bool { return !t.Field(i).IsExported() && !t.Field(i).Anonymous })
+	}
 	compared.Store(t, f)
 	return f
 }

@@ -40,17 +40,17 @@ func TestEqualReadsNothingThatReadersWrite(t *testing.T) {
 		b, other := a.DeepCopyObject(), filled(t, filler, gvk)
 		var read sync.WaitGroup
 		read.Go(func() { quantities += write(reflect.ValueOf(a)) })
-		if !Equal(a, b) {
+		if !Equal(a, b, false) {
 			t.Errorf("%v is not equal to its copy", gvk)
 		}
 		read.Wait()
-		if !Equal(a, b) {
+		if !Equal(a, b, false) {
 			t.Errorf("%v is not equal to its copy once its quantities were read", gvk)
 		}
 		write(reflect.ValueOf(b))
 		write(reflect.ValueOf(other))
-		if Equal(a, other) != reflect.DeepEqual(a, other) {
-			t.Errorf("%v: two values are equal: %t", gvk, Equal(a, other))
+		if Equal(a, other, false) != reflect.DeepEqual(a, other) {
+			t.Errorf("%v: two values are equal: %t", gvk, Equal(a, other, false))
 		}
 		kinds++
 	}
@@ -124,8 +124,8 @@ func TestWhatIsVisibleIsCompared(t *testing.T) {
 	} {
 		other := base
 		c.change(&other)
-		if Equal(base, other) != c.equal || SameContent(base, other) != c.same {
-			t.Errorf("%s: equal %t, the same content %t", name, Equal(base, other), SameContent(base, other))
+		if Equal(base, other, false) != c.equal || SameContent(base, other) != c.same {
+			t.Errorf("%s: equal %t, the same content %t", name, Equal(base, other, false), SameContent(base, other))
 		}
 	}
 }
@@ -153,20 +153,24 @@ func TestWhatReadersMayWriteIsNotRead(t *testing.T) {
 		equal bool
 	}{
 		"the size of a message":       {&message{sizeCache: 1, Text: "x"}, &message{sizeCache: 2, Text: "x"}, true},
+		"the size of an old message":  {&struct{ XXX_sizecache int32 }{1}, &struct{ XXX_sizecache int32 }{2}, true},
 		"the text of a message":       {&message{Text: "x"}, &message{Text: "y"}, false},
 		"a message's own state":       {&message{own: "x"}, &message{own: "y"}, false},
 		"beside a lock, the same":     {&locked{Text: "x"}, &locked{Text: "x"}, true},
 		"beside a lock, another":      {&locked{Text: "x"}, &locked{Text: "y"}, false},
 		"what may have been computed": {&computed{text: "x"}, &computed{text: "x"}, false},
 	} {
-		if Equal(c.a, c.b) != c.equal {
+		if Equal(c.a, c.b, false) != c.equal {
 			t.Errorf("%s: equal is not %t", name, c.equal)
 		}
 	}
 	l := &locked{}
 	l.mu.Lock()
-	if !Equal(l, &locked{}) {
+	if !Equal(l, &locked{}, false) {
 		t.Error("a lock is compared")
+	}
+	if a, b := (&computed{text: "x"}), (&computed{text: "y"}); !Equal(a, b, true) || Equal(a, &computed{Name: "x"}, true) {
+		t.Error("of one version, what is computed counts, or what is not does not")
 	}
 	(&computed{}).once.Do(func() {})
 }
@@ -181,14 +185,14 @@ func TestEqualSeesEveryChangeInTypesOfOnesOwn(t *testing.T) {
 		a, b := made(typ, seed, -1), made(typ, seed, -1)
 		var read sync.WaitGroup
 		read.Go(func() { write(b.v) })
-		if !Equal(a.v.Interface(), b.v.Interface()) || !Equal(a.v.Elem().Interface(), made(typ, seed, -1).v.Elem().Interface()) {
+		if !Equal(a.v.Interface(), b.v.Interface(), false) || !Equal(a.v.Elem().Interface(), made(typ, seed, -1).v.Elem().Interface(), false) {
 			t.Fatalf("%v: two equal values are not", typ)
 		}
 		read.Wait()
 		if leaves += a.leaves; a.leaves == 0 {
 			continue
 		}
-		if at := r.IntN(a.leaves); Equal(a.v.Interface(), made(typ, seed, at).v.Interface()) {
+		if at := r.IntN(a.leaves); Equal(a.v.Interface(), made(typ, seed, at).v.Interface(), false) {
 			t.Fatalf("%v: another leaf %d of %d is not seen", typ, at, a.leaves)
 		}
 	}
