@@ -33,11 +33,11 @@ type Options[T any] struct {
 	// metadata.uid if nil, for objects that have it.
 	UID func(T) types.UID
 	// Equal reports whether two reads of one version are the same, so that a relist in
-	// which nothing changed changes nothing. If it is nil, all fields are compared by
-	// value, exported or not, but for what readers may write: the text of a Quantity, the
-	// size of a protobuf message, and what is not exported beside a lock or an atomic
-	// number. Objects with such fields and without a version always differ. In a ConsistencyCheck nil slices and
-	// maps equal empty ones. It is called only if UID and resource version are equal: in a
+	// which nothing changed changes nothing. If it is nil, they are compared by value, but
+	// for what readers may write: the text of a Quantity, the size of a protobuf message,
+	// locks, and, if the objects have a version, what is not exported beside exported
+	// fields. Without a version, objects with a lock beside fields that are not exported
+	// always differ. In a ConsistencyCheck nil slices and maps equal empty ones. It is called only if UID and resource version are equal: in a
 	// relist, for objects without a version that a watch sends as added again, and by a
 	// ConsistencyCheck, on its goroutine.
 	Equal func(a, b T) bool

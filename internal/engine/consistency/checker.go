@@ -92,7 +92,7 @@ func New[T any](sources func() []Informer[T], config Config[T]) *Checker[T] {
 		config.Options.Limit = defaultLimit
 	}
 	if config.Equal == nil {
-		config.Equal = func(a, b T) bool { return gotype.SameContent(a, b) }
+		config.Equal = func(a, b T) bool { return gotype.SameContent(a, b, config.Version(a) != "") }
 	}
 	return &Checker[T]{sources: sources, config: config, running: make(chan struct{}, 1), sweeps: make(map[Informer[T]]sweep)}
 }

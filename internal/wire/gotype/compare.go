@@ -37,9 +37,9 @@ type comparison struct {
 	steps, taken, depth int
 	// seen has pairs that are being compared, or were equal.
 	seen map[pair]struct{}
-	// visible: hidden state is not read. unproven: what may be more equals nothing. loose:
-	// nothing equals what is empty.
-	visible, unproven, loose bool
+	// visible: hidden state is not read. private: what is not exported counts, and strict:
+	// beside a lock equals nothing. loose: nothing equals what is empty.
+	visible, private, strict, loose bool
 }
 
 // pair are two pointers, maps, or slices of one length, to compare.
@@ -141,20 +141,21 @@ const maxVisible = 1 << 26
 var timeType = reflect.TypeFor[time.Time]()
 
 // Equal is Identical without the state in which methods that only read keep what they
-// have computed: the text of a Quantity, the size of a protobuf message, and, in a struct
-// with a lock or an atomic number, what is not exported. It does not read that state, so it
-// may run while others read the values. Times are equal as instants. Unless the values are
-// known to be of one version, a struct with fields beside a lock equals none: they may be
-// more than state.
+// have computed: the text of a Quantity, the size of a protobuf message, locks. It does not
+// read that state, so it may run while others read the values. Times are equal as instants.
+//
+// What is not exported beside exported fields is such state too, if the values are known to
+// be of one version. If they are not, it counts, and a struct that has such fields and a
+// lock, or an atomic number, equals none.
 func Equal(a, b any, oneVersion bool) bool {
-	c := comparison{steps: maxVisible, visible: true, unproven: !oneVersion}
+	c := comparison{steps: maxVisible, visible: true, private: !oneVersion, strict: !oneVersion}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
-// SameContent is Equal of one version, except that nil slices and maps equal empty ones: the encodings
-// differ in which of them they can express.
-func SameContent(a, b any) bool {
-	c := comparison{steps: maxVisible, visible: true, loose: true}
+// SameContent is Equal, except that nil slices and maps equal empty ones, since the encodings
+// differ in which of them they can express, and that what is beside a lock never counts.
+func SameContent(a, b any, oneVersion bool) bool {
+	c := comparison{steps: maxVisible, visible: true, private: !oneVersion, loose: true}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
@@ -170,13 +171,18 @@ func (c *comparison) sameFields(a, b reflect.Value) bool {
 		return q.Cmp(r) == 0 && q.Format == r.Format
 	}
 	f := fieldsOf(a.Type())
-	if f.guarded && c.unproven {
+	fields := f.visible
+	switch {
+	case !c.private:
+	case !f.guarded:
+		fields = f.all
+	case c.strict:
 		return false
 	}
 	if f.private {
 		a, b = addressable(a), addressable(b)
 	}
-	for _, i := range f.indexes {
+	for _, i := range fields {
 		if !c.identical(writable(a.Field(i)), writable(b.Field(i))) {
 			return false
 		}
@@ -195,11 +201,13 @@ func addressable(v reflect.Value) reflect.Value {
 	return there
 }
 
-// fields are those of a struct type that Equal compares.
+// fields are those of a struct type without locks and the like.
 type fields struct {
-	indexes []int
-	// private reports that some of them are not exported, guarded that those are left out,
-	// since there is a lock.
+	// visible are those that are exported, or embedded. A type without them, such as an
+	// address, is a value of its own, and all are.
+	visible, all []int
+	// private reports that all has fields that are not exported, guarded that there is a lock
+	// beside some that are not embedded.
 	private, guarded bool
 }
 
@@ -213,18 +221,22 @@ func fieldsOf(t reflect.Type) *fields {
 	f, locked := &fields{}, false
 	_, message := reflect.PointerTo(t).MethodByName("ProtoReflect")
 	for i := range t.NumField() {
-		switch field := t.Field(i); {
+		field := t.Field(i)
+		switch {
 		case field.Name == "_", field.Name == "XXX_sizecache", message && ofMessage(field):
+			continue
 		case guards(field.Type):
 			locked = true
-		default:
-			f.indexes = append(f.indexes, i)
-			f.private = f.private || !field.IsExported()
+			continue
+		case field.IsExported(), field.Anonymous:
+			f.visible = append(f.visible, i)
 		}
+		f.all = append(f.all, i)
+		f.private = f.private || !field.IsExported()
 	}
-	if locked && f.private {
-		f.guarded = true
-		f.indexes = slices.DeleteFunc(f.indexes, func(i int) bool { return !t.Field(i).IsExported() && !t.Field(i).Anonymous })
+	f.guarded = locked && len(f.all) > len(f.visible)
+	if !locked && !slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() }) {
+		f.visible = f.all
 	}
 	compared.Store(t, f)
 	return f

@@ -124,8 +124,8 @@ func TestWhatIsVisibleIsCompared(t *testing.T) {
 	} {
 		other := base
 		c.change(&other)
-		if Equal(base, other, false) != c.equal || SameContent(base, other) != c.same {
-			t.Errorf("%s: equal %t, the same content %t", name, Equal(base, other, false), SameContent(base, other))
+		if Equal(base, other, false) != c.equal || SameContent(base, other, false) != c.same {
+			t.Errorf("%s: equal %t, the same content %t", name, Equal(base, other, false), SameContent(base, other, false))
 		}
 	}
 }
@@ -169,8 +169,19 @@ func TestWhatReadersMayWriteIsNotRead(t *testing.T) {
 	if !Equal(l, &locked{}, false) {
 		t.Error("a lock is compared")
 	}
-	if a, b := (&computed{text: "x"}), (&computed{text: "y"}); !Equal(a, b, true) || Equal(a, &computed{Name: "x"}, true) {
-		t.Error("of one version, what is computed counts, or what is not does not")
+	for name, c := range map[string]struct {
+		a, b  any
+		equal bool
+	}{
+		"what is computed":      {&computed{text: "x"}, &computed{text: "y"}, true},
+		"what is not":           {&computed{Name: "x"}, &computed{Name: "y"}, false},
+		"what has no guard":     {&message{own: "x"}, &message{own: "y"}, true},
+		"a value of its own":    {netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), false},
+		"what embeds one of it": {&struct{ computed }{computed{Name: "x"}}, &struct{ computed }{computed{Name: "y"}}, false},
+	} {
+		if Equal(c.a, c.b, true) != c.equal || SameContent(c.a, c.b, true) != c.equal {
+			t.Errorf("%s, of one version: equal is not %t", name, c.equal)
+		}
 	}
 	(&computed{}).once.Do(func() {})
 }
