@@ -79,6 +79,9 @@ func run(ctx context.Context, only string, seed uint64) (failed bool, err error)
 		modules, packages = modules+len(g.modules), packages+len(g.packages)
 		sum.Add(report)
 	}
+	if modules == 0 {
+		return false, fmt.Errorf("no group of test/types/modules.txt has a name like %q", only)
+	}
 	for _, name := range slices.Sorted(maps.Keys(sum.FallsBack)) {
 		fmt.Printf("falls back: %s: %s\n", name, sum.FallsBack[name])
 	}
