@@ -81,7 +81,7 @@ func TestWhatOneInformerHoldsMakesRoomInAnother(t *testing.T) {
 	}
 }
 
-// What is looked at is counted by what is allocated for it.
+// Looking at an object allocates, so the allocated bytes show how many are looked at.
 func TestAnEventDoesNotLookAtAllHeldObjectsThoughTheyExceedTheBudget(t *testing.T) {
 	perEvent := func(limit int64) (bytes uint64) {
 		synctest.Test(t, func(t *testing.T) {

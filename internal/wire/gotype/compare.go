@@ -144,16 +144,17 @@ var timeType = reflect.TypeFor[time.Time]()
 // have computed: the text of a Quantity, the size of a protobuf message, locks. It does not
 // read that state, so it may run while others read the values. Times are equal as instants.
 //
-// What is not exported beside exported fields is such state too, if the values are known to
-// be of one version. If they are not, it counts, and a struct that has such fields and a
-// lock, or an atomic number, equals none.
+// With oneVersion, the values are known to be of the same version, so unexported fields
+// beside exported ones can only differ by such state, and are skipped. Without it they are
+// compared, and a struct that guards them by a lock or an atomic number equals no other.
 func Equal(a, b any, oneVersion bool) bool {
 	c := comparison{steps: maxVisible, visible: true, private: !oneVersion, strict: !oneVersion}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 
-// SameContent is Equal, except that nil slices and maps equal empty ones, since the encodings
-// differ in which of them they can express, and that what is beside a lock never counts.
+// SameContent is Equal with two exceptions. Nil slices and maps equal empty ones, since the
+// encodings differ in which of them they can express. Unexported fields beside a lock are
+// never compared.
 func SameContent(a, b any, oneVersion bool) bool {
 	c := comparison{steps: maxVisible, visible: true, private: !oneVersion, loose: true}
 	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
@@ -191,7 +192,7 @@ func (c *comparison) sameFields(a, b reflect.Value) bool {
 }
 
 // addressable returns v, or a copy whose fields can be read although they are not exported.
-// What is not addressable is nobody's to write to.
+// Nobody can write to a value that is not addressable, so it can be copied at any time.
 func addressable(v reflect.Value) reflect.Value {
 	if v.CanAddr() {
 		return v

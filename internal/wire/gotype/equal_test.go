@@ -186,8 +186,8 @@ func TestWhatReadersMayWriteIsNotRead(t *testing.T) {
 	(&computed{}).once.Do(func() {})
 }
 
-// TestEqualSeesEveryChangeInTypesOfOnesOwn makes random types, whose fields are exported or
-// not. Two values of one are made alike, and then but for one leaf.
+// TestEqualSeesEveryChangeInTypesOfOnesOwn makes random types with exported and unexported
+// fields. It compares two equal values of each, and then two that differ in one leaf.
 func TestEqualSeesEveryChangeInTypesOfOnesOwn(t *testing.T) {
 	r := rand.New(rand.NewPCG(testkit.Seed(t), 0))
 	leaves := 0
