@@ -67,7 +67,8 @@ type Options struct {
 	//
 	// An object that lacks more than managed fields must not be written back: IsPartial
 	// tells, and if annotations are left out, then a server refuses it, from any client.
-	// Patch it, or get it live.
+	// Patch it, or get it live. A merge patch can set a field that is left out, but not
+	// clear it: it is empty in the patch's base as well.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
 	// and owners. If Keep is empty, the others have what every object needs, and

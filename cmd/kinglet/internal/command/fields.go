@@ -17,10 +17,11 @@ import (
 func newFields(streams Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fields PACKAGE…",
-		Short: "Print which fields of Kubernetes objects Go packages read",
-		Long: `Print the fields that Go packages read, by kind of object, as the option Keep of
-an informer's source takes them. Fields that are only written are left out, and
-so are those that every informer keeps, such as labels.
+		Short: "Print which fields of Kubernetes objects Go packages read or set",
+		Long: `Print the fields that Go packages read or set, by kind of object, as the option
+Keep of an informer's source takes them, without those that every informer keeps,
+such as labels. Of a field that is set and not kept, a merge patch cannot remove
+what the server has; one that is only set in new objects need not be kept.
 
 A field counts as read of every kind that leads to it. An object that is passed
 to other packages, or becomes an interface, may be read there: such places are
@@ -39,7 +40,7 @@ constraints exclude; set GOFLAGS=-tags=… or GOOS to include them.`,
 				return err
 			}
 			if len(found.Kinds) == 0 {
-				fmt.Fprintln(streams.Err, "no field of a Kubernetes object is read, beside those that every informer keeps")
+				fmt.Fprintln(streams.Err, "no field of a Kubernetes object is read or set, beside those that every informer keeps")
 			}
 			return printFields(streams.Out, found)
 		},

@@ -15,9 +15,9 @@ func TestFieldsArePrintedAsAKeep(t *testing.T) {
 	}{
 		{"a program", []string{"fields", "../fieldreads/testdata/program"}, exitOK, []string{
 			"// k8s.io/api/core/v1.Pod\nKeep: []string{\n\t\"metadata.annotations\",\n\t\"spec.containers.image\",\n",
-			"// k8s.io/api/networking/v1.Ingress\n// passed on at program.go:57: encoding/json.Marshal\nKeep: []string{\n",
+			"// k8s.io/api/networking/v1.Ingress\n// passed on at program.go:58: encoding/json.Marshal\nKeep: []string{\n",
 		}},
-		{"nothing", []string{"fields", "../golden"}, exitOK, []string{"no field of a Kubernetes object is read"}},
+		{"nothing", []string{"fields", "../golden"}, exitOK, []string{"no field of a Kubernetes object is read or set"}},
 		{"no packages", []string{"fields"}, exitUsage, []string{"kinglet fields ./..."}},
 		{"an empty pattern", []string{"fields", ""}, exitUsage, []string{"kinglet fields ./..."}},
 		{"what is not looked at", []string{"fields", "../fieldreads/testdata/notfollowed"}, exitOK, []string{

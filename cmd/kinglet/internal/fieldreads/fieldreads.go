@@ -1,8 +1,9 @@
-// Package fieldreads finds which fields of Kubernetes objects a program reads, from its
-// source.
+// Package fieldreads finds which fields of Kubernetes objects a program reads or sets, from
+// its source.
 //
 // It looks at types and not at values: a field counts as read if any expression of the
-// program selects it, of whatever object, and does not only assign to it, or to a part of it.
+// program selects it, of whatever object. So does one that is only set: in an object that
+// lacked it, a merge patch would not see that the program removes what the server has.
 // It is a path of each kind from which the program selects the fields on the way. What other
 // packages read of what they are given is not known: an object's part that is passed to them
 // counts as read as a whole, and for an object itself the place is reported. The same holds
@@ -114,9 +115,8 @@ type reads struct {
 	info *types.Info
 	// own are the packages that are looked at.
 	own map[*types.Package]bool
-	// fields are those that are selected; true for those that are read themselves, and not
-	// only passed on the way to another, or written to. Ones of generic types are those of
-	// their origin.
+	// fields are those that are selected; true for those that are read or set themselves, and
+	// not only passed on the way to another. Ones of generic types are those of their origin.
 	fields map[*types.Var]bool
 	// escapes are the types of which values are passed on, and where.
 	escapes map[*types.TypeName][]Escape
@@ -124,7 +124,7 @@ type reads struct {
 	contained map[types.Type][]*types.TypeName
 	// kinds are types of whole objects that occur.
 	kinds map[*types.TypeName]bool
-	// getters are the fields of metadata that are read through interfaces, so of any kind.
+	// getters are the fields of metadata that are read or set through interfaces, so of any kind.
 	getters map[string]bool
 	// interfaces are the places where objects are passed on that were interfaces before.
 	interfaces []Escape

@@ -16,19 +16,18 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
+func TestTheFieldsThatAProgramReadsOrSetsAreFound(t *testing.T) {
 	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		// It writes to a container's image, which has to be there.
 		"k8s.io/api/apps/v1.Deployment": {
-			"spec.selector", "spec.strategy", "spec.template.spec.containers.image", "spec.template.spec.nodeName", "spec.template.spec.nodeSelector",
+			"metadata.annotations", "spec.replicas", "spec.selector", "spec.strategy", "spec.template.spec.containers.image", "spec.template.spec.nodeName", "spec.template.spec.nodeSelector",
 		},
 		"k8s.io/api/core/v1.Pod": {
 			"metadata.annotations", "spec.containers.image", "spec.nodeName", "spec.nodeSelector",
-			"status.conditions", "status.qosClass", "status.startTime",
+			"status.conditions", "status.phase", "status.qosClass", "status.startTime",
 		},
 		"k8s.io/api/networking/v1.Ingress": {"spec.defaultBackend.service.port", "spec.rules.host"},
 	}
@@ -45,7 +44,7 @@ func TestTheFieldsThatAProgramReadsAreFound(t *testing.T) {
 			places = append(places, fmt.Sprintf("%s:%d %s to %s", filepath.Base(e.Position.Filename), e.Position.Line, k.Name, e.To))
 		}
 	}
-	if got, want := strings.Join(places, ", "), "program.go:57 Ingress to encoding/json.Marshal"; got != want {
+	if got, want := strings.Join(places, ", "), "program.go:58 Ingress to encoding/json.Marshal"; got != want {
 		t.Errorf("passed on: %s\nwant %s", got, want)
 	}
 }
@@ -67,6 +66,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"Generic":                        "spec",
 			"HorizontalPodAutoscaler":        "passed on to (*text/template.Template).Execute passed on as any",
 			"IngressClass":                   "spec.parameters",
+			"Job":                            "spec",
 			"Lease":                          "passed on to encoding/json.Marshal",
 			"LimitRange":                     "spec.limits.default",
 			"MutatingWebhookConfiguration":   "passed on as any",
@@ -82,6 +82,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"RoleBinding":                    "passed on to encoding/json.Marshal",
 			"RuntimeClass":                   "passed on to print",
 			"Service":                        "spec.ports.targetPort",
+			"ServiceAccount":                 "automountServiceAccountToken",
 			"StatefulSet":                    "passed on to hard.dump",
 			"StorageClass":                   "passed on as T",
 			"Tree":                           "spec.children spec.value",

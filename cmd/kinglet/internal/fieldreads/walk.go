@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,15 +13,13 @@ import (
 
 // file counts what the package in r.info reads in one of its files.
 func (r *reads) file(file *ast.File) {
-	// A selector that is assigned to does not count, nor do structs on the way to it. Pointers,
-	// slices and maps on the way must exist, so they count like those on the way to a field
-	// that is read. Names of functions that are called are not values, nor are parts of such
-	// names.
-	written, way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}, map[ast.Expr]bool{}
+	// A field on the way to another does not count, nor does one of which an element is set.
+	// Names of functions that are called are not values, nor are parts of such names.
+	way, called := map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if n.Recv != nil && strings.HasPrefix(n.Name.Name, "DeepCopy") {
+			if f, is := r.info.Defs[n.Name].(*types.Func); is && n.Recv != nil && copies(f) {
 				return false
 			}
 			r.returns(n.Body, r.info.Defs[n.Name].Type())
@@ -28,9 +27,8 @@ func (r *reads) file(file *ast.File) {
 			r.returns(n.Body, r.info.TypeOf(n))
 		case *ast.AssignStmt:
 			for i, left := range n.Lhs {
-				if n.Tok == token.ASSIGN {
-					to := base(left)
-					written[to], way[to] = to == ast.Unparen(left), to != ast.Unparen(left)
+				if to := base(left); n.Tok == token.ASSIGN {
+					way[to] = to != ast.Unparen(left)
 				}
 				r.assign(left, r.each(n.Rhs, len(n.Lhs), i))
 			}
@@ -54,14 +52,7 @@ func (r *reads) file(file *ast.File) {
 			r.literal(n)
 		case *ast.SelectorExpr:
 			called[n.Sel] = true
-			s := r.info.Selections[n]
-			switch {
-			case s == nil:
-			case written[n]:
-				to := base(n.X)
-				plain := to == ast.Unparen(n.X) && !pointer(r.info.TypeOf(to))
-				written[to], way[to] = plain, !plain
-			default:
+			if s := r.info.Selections[n]; s != nil {
 				way[base(n.X)] = s.Kind() == types.FieldVal
 				r.selected(n, s, !way[n])
 			}
@@ -239,7 +230,7 @@ func base(e ast.Expr) ast.Expr {
 // metadata counts as its field.
 func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 	method, isMethod := s.Obj().(*types.Func)
-	if isMethod && writes(method) {
+	if isMethod && neutral(method) {
 		return
 	}
 	t := s.Recv()
@@ -260,9 +251,13 @@ func (r *reads) selected(e *ast.SelectorExpr, s *types.Selection, read bool) {
 		return
 	}
 	// GetAnnotations and the like, of metadata or of an interface that may be any kind's.
-	if field, get := strings.CutPrefix(method.Name(), "Get"); get && types.IsInterface(t) {
+	field, ok := strings.CutPrefix(method.Name(), "Get")
+	if !ok {
+		field, ok = strings.CutPrefix(method.Name(), "Set")
+	}
+	if ok && types.IsInterface(t) {
 		r.getter(field)
-	} else if n := named(t); get && n != nil && n.Obj().Name() == "ObjectMeta" {
+	} else if n := named(t); ok && n != nil && n.Obj().Name() == "ObjectMeta" {
 		for f := range fieldsOf(structOf(t)) {
 			if f.Name() == field {
 				r.fields[f.Origin()] = true
@@ -280,25 +275,28 @@ func (r *reads) getter(field string) {
 	}
 }
 
-// writes reports whether a method is one of metadata that reads nothing of an object but what
-// is always kept.
-func writes(method *types.Func) bool {
+// neutral reports whether a method is one of metadata that reads nothing of an object, or only
+// what it returns.
+func neutral(method *types.Func) bool {
 	n := named(method.Signature().Recv().Type())
-	if n == nil || n.Obj().Name() != "ObjectMeta" {
-		return n != nil && n.Obj().Name() == "ListMeta"
-	}
-	return copiesOf(method) || strings.HasPrefix(method.Name(), "Set")
+	return n != nil && (n.Obj().Name() == "ListMeta" || n.Obj().Name() == "ObjectMeta" && copiesOf(method))
 }
 
 // copiesOf reports whether a method reads everything, and only its result is read, or reads
 // the kind of a whole object.
 func copiesOf(method *types.Func) bool {
-	switch name := method.Name(); name {
-	case "DeepCopy", "DeepCopyInto", "DeepCopyObject":
+	if copies(method) {
 		return true
+	}
+	switch method.Name() {
 	case "GetObjectKind", "GetObjectMeta", "GroupVersionKind", "SetGroupVersionKind":
 		n := named(method.Signature().Recv().Type())
 		return n == nil || types.IsInterface(n) || isObject(n) || strings.HasSuffix(n.Obj().Name(), "Meta")
 	}
 	return false
+}
+
+// copies reports whether a method copies all of its receiver, as deepcopy-gen makes it.
+func copies(method *types.Func) bool {
+	return slices.Contains([]string{"DeepCopy", "DeepCopyInto", "DeepCopyObject"}, method.Name())
 }

@@ -136,3 +136,8 @@ func convertedPart(b *rbacv1.ClusterRoleBinding) string {
 }
 
 func nameOf(s subject) string { return s.Kind }
+
+// copier reads in a method that only begins like one that copies.
+type copier struct{}
+
+func (copier) DeepCopyToken(a *corev1.ServiceAccount) bool { return *a.AutomountServiceAccountToken }
