@@ -3,6 +3,7 @@ package kinglet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -224,6 +226,82 @@ func TestGuarantee7AnUndecodableObjectIsReportedAndTheLastGoodVersionStays(t *te
 			expect(t, rec.take(), "Initial Added a on n1", "Live Deleted a on n1 (final state unknown)")
 		})
 	})
+}
+
+func TestGuarantee7AtWhateverStageAVersionFailsTheLastGoodOneStays(t *testing.T) {
+	for _, stage := range []struct {
+		name string
+		// read and key are given the versions that fail.
+		read func(pod) (pod, error)
+		key  func(pod) (kinglet.Key, error)
+	}{
+		{name: "a map fails", read: func(pod) (pod, error) { return nil, errors.New("cannot") }},
+		{name: "a map panics", read: func(pod) (pod, error) { panic("cannot") }},
+		{name: "a map forgets the name", read: func(p pod) (pod, error) { return &corev1.Pod{Spec: p.Spec}, nil }},
+		{name: "a map gives another name", read: func(p pod) (pod, error) { return newPod("b", p.Spec.NodeName), nil }},
+		{name: "the key function fails", key: func(pod) (kinglet.Key, error) { return kinglet.Key{}, errors.New("cannot") }},
+		{name: "the key function panics", key: func(pod) (kinglet.Key, error) { panic("cannot") }},
+		{name: "the key function gives another key", key: func(pod) (kinglet.Key, error) { return key("b"), nil }},
+	} {
+		t.Run(stage.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fails := func(p pod) bool { return p.Spec.NodeName == "broken" }
+				opts := kinglet.Options[pod]{KeyFunc: func(p pod) (kinglet.Key, error) {
+					if stage.key != nil && fails(p) {
+						return stage.key(p)
+					}
+					return source.ObjectKey(p)
+				}}
+				static := sourcetest.NewStatic(newPod("a", "n1"), newPod("b", "n1"), newPod("c", "broken"))
+				r := newRigOn(t, opts, source.Map[pod](static, func(p pod) (pod, error) {
+					if stage.read != nil && fails(p) {
+						return stage.read(p)
+					}
+					return p, nil
+				}))
+				rec := &recorder{}
+				r.add(rec, kinglet.HandlerOptions{})
+				r.run()
+				defer r.end()
+				quarantined := func(keys ...string) {
+					t.Helper()
+					var got []string
+					for _, q := range r.informer.Quarantined() {
+						got = append(got, fmt.Sprintf("%s %t", q.Key.Name, q.Stale))
+					}
+					if !slices.Equal(got, keys) || r.informer.Status().Quarantined != len(keys) || r.informer.Status().Failures == 0 {
+						t.Errorf("quarantined: %q, want %q; %d failures", got, keys, r.informer.Status().Failures)
+					}
+				}
+				relist := func(node string) {
+					static.Disconnect(nil)
+					r.must(static.Update(newPod("b", node)))
+					static.Expire()
+					testbubble.Pass(10 * time.Minute)
+				}
+				expect(t, rec.take(), "Initial Added a on n1", "Initial Added b on n1")
+				quarantined("c false")
+				r.must(static.Update(newPod("a", "broken")))
+				synctest.Wait()
+				quarantined("a true", "c false")
+				relist("n2")
+				quarantined("a true", "c false")
+				expect(t, rec.take(), "Relist Updated b on n2")
+				if report, err := r.informer.CheckConsistency(t.Context()); err != nil || report.Differences != 0 {
+					t.Errorf("a check found %+v, %v", report, err)
+				}
+				r.must(static.Update(newPod("a", "n2")))
+				synctest.Wait()
+				quarantined("c false")
+				r.must(static.Update(newPod("a", "broken")))
+				relist("n3")
+				r.must(static.Delete(key("a")))
+				synctest.Wait()
+				quarantined("c false")
+				expect(t, rec.take(), "Live Updated a on n2", "Relist Updated b on n3", "Live Deleted a on n2 (final state unknown)")
+			})
+		})
+	}
 }
 
 func TestGuarantee7AnIndexFunctionThatFailsKeepsTheObjectOutOfThatIndexOnly(t *testing.T) {

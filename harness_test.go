@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testpods"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
@@ -40,9 +41,18 @@ type rig struct {
 
 func newRig(t *testing.T, opts kinglet.Options[pod], pods ...pod) *rig {
 	t.Helper()
-	r := &rig{t: t, src: sourcetest.NewStatic(pods...), ended: make(chan error, 1)}
+	src := sourcetest.NewStatic(pods...)
+	r := newRigOn(t, opts, src)
+	r.src = src
+	return r
+}
+
+// newRigOn is newRig for another source; the rig's own is nil.
+func newRigOn(t *testing.T, opts kinglet.Options[pod], src source.Source[pod]) *rig {
+	t.Helper()
+	r := &rig{t: t, ended: make(chan error, 1)}
 	opts.OnError = r.report
-	inf, err := kinglet.New[pod](r.src, opts)
+	inf, err := kinglet.New(src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,7 @@ type Informer struct {
 	// Quarantined counts keys whose latest version is not in the store. Failures
 	// counts the versions that could not be stored, ever: see Informer.Quarantined.
 	// FailuresByStage counts them by the stage that refused the object. StageIndex
-	// counts objects that are stored but missing in an index. StageKey also counts
-	// objects that the store found under another key than they came with.
+	// counts objects that are stored but missing in an index.
 	Quarantined     int
 	Failures        uint64
 	FailuresByStage StageCounts

@@ -97,7 +97,9 @@ type Op[T any] struct {
 	// says so, nothing is written and no change reported, as by Replace (but see
 	// Batch.Reported).
 	IfChanged bool
-	Object    T
+	// Keyed: CheckKey has found nothing wrong.
+	Keyed  bool
+	Object T
 	// Memo is kept beside the object until its next write. It may be nil.
 	Memo Memo
 	// ResourceVersion is the collection's version once this op is applied; empty

@@ -40,7 +40,7 @@ func (s *Store[T]) Put(obj T) (err error) {
 // object's key is not the one that op names. If it is an *IndexError, the
 // object is stored: see Errors. Write allocates as little as Put.
 func (s *Store[T]) Write(op Op[T]) (err error) {
-	if err := s.checkKey(&op); err != nil {
+	if err := op.checkKey(s); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 
 // admit reports whether an operation can be made; if not, it records the error.
 func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
-	if err := s.checkKey(op); err != nil {
+	if err := op.checkKey(s); err != nil {
 		s.errs = append(s.errs, err)
 		return false
 	}
@@ -159,15 +159,22 @@ func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
 	return true
 }
 
-// checkKey returns a *KeyError if an operation puts an object under a key that
-// is not its own.
-func (s *Store[T]) checkKey(op *Op[T]) error {
-	if op.Delete || s.opts.KeyFunc == nil {
+func (op *Op[T]) checkKey(s *Store[T]) error {
+	if op.Delete || op.Keyed {
 		return nil
 	}
-	key, err := s.keyOf(op.Object)
-	if err == nil && key != op.Key {
-		err = &KeyError{Object: describe(op.Object), Err: fmt.Errorf("it is %s, and arrived as %s", key, op.Key)}
+	return s.CheckKey(op.Key, op.Object)
+}
+
+// CheckKey returns a *KeyError if the store's KeyFunc has another key for an object, or none.
+// It takes no lock.
+func (s *Store[T]) CheckKey(key Key, obj T) error {
+	if s.opts.KeyFunc == nil {
+		return nil
+	}
+	is, err := s.keyOf(obj)
+	if err == nil && is != key {
+		err = &KeyError{Object: describe(obj), Err: fmt.Errorf("it is %s, and arrived as %s", is, key)}
 	}
 	return err
 }

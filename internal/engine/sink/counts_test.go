@@ -64,7 +64,7 @@ func TestFailuresAreCountedByTheStageThatRefused(t *testing.T) {
 	if got.FailuresByStage != want {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if failures := got.Failures; failures != 7 {
+	if failures := got.Failures; failures != 8 {
 		t.Errorf("%d versions were not stored", failures)
 	}
 	if !errors.Is(s.Quarantine.List()[0].Err, errBroken) {

@@ -13,7 +13,25 @@ import (
 )
 
 // Events and items that change nothing: those that cannot be stored, and those of an
-// object other than the held one. The functions in this file run under the hub's lock.
+// object other than the held one. The functions in this file run under the hub's lock,
+// except entering.
+
+// entering looks at an item before the hub's lock is taken. One whose object has another key,
+// or none, cannot be stored, nor be the last state of what is deleted.
+func (s *Sink[T]) entering(it *source.Item[T], deleted bool) {
+	if it.Err != nil {
+		return
+	}
+	if err := s.opts.Store.CheckKey(it.Key, it.Object); err != nil {
+		var none T
+		it.Object, it.Memo = none, nil
+		it.Err = &source.ItemError{Stage: source.StageKey, Key: it.Key, ResourceVersion: it.ResourceVersion, Err: err}
+		return
+	}
+	if !deleted {
+		s.opts.Detector.Entering(it.Key, it.Object)
+	}
+}
 
 // refuse quarantines a version that cannot be stored. The last good one stays,
 // unless RemoveUndecodable is set, which adds a delete to ops.
@@ -140,7 +158,7 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 			s.pinOwn(it.Key)
 			s.failedItem(it)
 			if held && !s.opts.RemoveUndecodable {
-				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
+				kept = append(kept, store.Op[T]{Key: it.Key, Keyed: true, Object: obj, Memo: memo})
 			}
 		}
 	}
@@ -192,7 +210,7 @@ func (s *Sink[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][]s
 			continue
 		}
 		if obj, memo, held := s.opts.Store.Held(key); held {
-			kept = append(kept, store.Op[T]{Key: key, Object: obj, Memo: memo})
+			kept = append(kept, store.Op[T]{Key: key, Keyed: true, Object: obj, Memo: memo})
 		}
 	}
 	return kept

@@ -111,12 +111,8 @@ func (s *Sink[T]) Len() int { return s.opts.Store.Len() }
 
 // Apply implements reflector.Sink for a batch of live events.
 func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
-	if s.opts.Detector != nil {
-		for i := range events {
-			if ev := &events[i]; ev.Err == nil && ev.Type != source.Deleted {
-				s.opts.Detector.Entering(ev.Key, ev.Object)
-			}
-		}
+	for i := range events {
+		s.entering(&events[i].Item, events[i].Type == source.Deleted)
 	}
 	w := s.workspace(len(events))
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
@@ -171,7 +167,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 			continue
 		default:
 			w.ops = append(w.ops, store.Op[T]{
-				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
+				Key: ev.Key, Keyed: true, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
 				// A source without versions, such as a fake, begins every watch from nothing,
 				// and sends everything that exists as Added. An event of another type is
 				// delivered, whether the object is equal or not.
@@ -255,13 +251,9 @@ func (w *workspace[T]) empty() {
 // Replace implements reflector.Sink for a list: the whole state of the scope at one
 // version.
 func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, epoch bool) {
-	if s.opts.Detector != nil {
-		for _, page := range pages {
-			for i := range page {
-				if it := &page[i]; it.Err == nil {
-					s.opts.Detector.Entering(it.Key, it.Object)
-				}
-			}
+	for _, page := range pages {
+		for i := range page {
+			s.entering(&page[i], false)
 		}
 	}
 	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
@@ -270,7 +262,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 			for p, page := range pages {
 				for i := range page {
 					it := &page[i]
-					if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo}) {
+					if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Keyed: true, Object: it.Object, Memo: it.Memo}) {
 						return
 					}
 				}
