@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -46,8 +47,8 @@ func copyStatus(to, from runtime.Object) {
 	}
 }
 
-// counted are the kinds whose strategies set a generation, by group: grep "Generation = 1" in
-// k8s.io/kubernetes/pkg/registry.
+// counted are the kinds whose strategies count generations, by group: grep "Generation = 1" in
+// k8s.io/kubernetes/pkg/registry. A CSIDriver begins at 0.
 var counted = map[string]string{
 	"":                             "Pod PodTemplate ReplicationController",
 	"admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
@@ -59,6 +60,7 @@ var counted = map[string]string{
 	"policy":                       "PodDisruptionBudget",
 	"resource.k8s.io":              "DeviceClass DeviceTaintRule ResourceSlice",
 	"scheduling.k8s.io":            "PriorityClass",
+	"storage.k8s.io":               "CSIDriver",
 }
 
 // generations reports whether a server counts the changes of what is desired.
@@ -86,6 +88,9 @@ func desiredOf(obj runtime.Object) (parts []any) {
 	if v.FieldByName("Endpoints").IsValid() {
 		parts = append(parts, metaOf(obj).GetLabels()) // of an EndpointSlice
 	}
+	if _, ok := obj.(*appsv1.Deployment); ok {
+		parts = append(parts, metaOf(obj).GetAnnotations()) // its ReplicaSets get them
+	}
 	return parts
 }
 
@@ -106,7 +111,7 @@ func (r *Resource) conditional() bool {
 
 // intent returns what the request wants of the Storage.
 func (c *call) intent() intent {
-	return intent{resource: c.Resource, dry: c.dry, prepare: func(r *Resource, obj, old runtime.Object) error {
+	return intent{resource: c.Resource, dry: c.dry, status: c.status, prepare: func(r *Resource, obj, old runtime.Object) error {
 		if old == nil {
 			return r.prepareCreate(obj, c.version)
 		}

@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,7 +27,8 @@ func resourceOf(gv schema.GroupVersion, kind string) Resource {
 
 func TestWhatRaisesTheGeneration(t *testing.T) {
 	named := metav1.ObjectMeta{Namespace: "ns", Name: "a"}
-	labelled := named
+	labelled, annotated := named, named
+	annotated.Annotations = map[string]string{"a": "b"}
 	labelled.Labels = map[string]string{"a": "b"}
 	for _, c := range []struct {
 		gv            schema.GroupVersion
@@ -39,6 +41,9 @@ func TestWhatRaisesTheGeneration(t *testing.T) {
 		{corev1.SchemeGroupVersion, "ConfigMap", &corev1.ConfigMap{ObjectMeta: named}, &corev1.ConfigMap{ObjectMeta: labelled}, 0, 0},
 		{appsv1.SchemeGroupVersion, "ControllerRevision", &appsv1.ControllerRevision{ObjectMeta: named}, &appsv1.ControllerRevision{ObjectMeta: labelled}, 0, 0},
 		{appsv1.SchemeGroupVersion, "Deployment", &appsv1.Deployment{ObjectMeta: named}, &appsv1.Deployment{ObjectMeta: labelled}, 1, 1},
+		{appsv1.SchemeGroupVersion, "Deployment", &appsv1.Deployment{ObjectMeta: named}, &appsv1.Deployment{ObjectMeta: annotated}, 1, 2},
+		{appsv1.SchemeGroupVersion, "ReplicaSet", &appsv1.ReplicaSet{ObjectMeta: named}, &appsv1.ReplicaSet{ObjectMeta: annotated}, 1, 1},
+		{storagev1.SchemeGroupVersion, "CSIDriver", &storagev1.CSIDriver{ObjectMeta: named}, &storagev1.CSIDriver{ObjectMeta: named, Spec: storagev1.CSIDriverSpec{RequiresRepublish: new(bool)}}, 0, 1},
 		{schedulingv1.SchemeGroupVersion, "PriorityClass", &schedulingv1.PriorityClass{ObjectMeta: named}, &schedulingv1.PriorityClass{ObjectMeta: named, Description: "x"}, 1, 1},
 		{admissionv1.SchemeGroupVersion, "ValidatingWebhookConfiguration", &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named},
 			&admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named, Webhooks: []admissionv1.ValidatingWebhook{{Name: "x"}}}, 1, 2},

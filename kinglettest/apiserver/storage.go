@@ -264,6 +264,8 @@ type intent struct {
 	resource schema.GroupResource
 	// dry validates and answers, and writes nothing.
 	dry bool
+	// status is for an update of /status, which raises no generation.
+	status bool
 	// prepare changes or refuses obj, which takes the place of old, nil for a create.
 	prepare func(r *Resource, obj, old runtime.Object) error
 }
@@ -300,7 +302,7 @@ func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) 
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
 	m.SetSelfLink("")
-	if c.generations() {
+	if c.generations() && c.Kind != "CSIDriver" {
 		m.SetGeneration(1)
 	}
 	if err := in.prepared(&c.Resource, obj, nil); err != nil {
@@ -377,7 +379,7 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 		return nil, err
 	}
 	m.SetResourceVersion(was.GetResourceVersion())
-	if c.generations() && !c.sameDesired(obj, old) {
+	if c.generations() && !in.status && !c.sameDesired(obj, old) {
 		m.SetGeneration(was.GetGeneration() + 1)
 	}
 	switch {
