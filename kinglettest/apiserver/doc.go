@@ -53,6 +53,7 @@
 //   - POST to the name of a custom resource, which creates it there, and PUT and PATCH of a
 //     collection of them, of which a server first looks at the body: 405 here;
 //   - subresources other than status;
+//   - Tables (as=Table): the answer is in the next form of Accept, or 406;
 //   - aggregated discovery, short names, categories, and OpenAPI; requests for discovery have
 //     no faults, and are not counted;
 //   - graceful deletion, propagation and Status answers: a delete is answered with the
