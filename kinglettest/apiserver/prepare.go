@@ -129,9 +129,22 @@ func (r *Resource) prepareCreate(obj runtime.Object, v Version) error {
 	if errs := r.otherKind(obj); len(errs) > 0 {
 		return r.invalid(m, errs)
 	}
+	m.SetManagedFields(managed(m.GetManagedFields(), nil))
 	path := field.NewPath("metadata")
 	errs := v.ownerErrors(validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, r.nameRule(v), path))
 	return r.invalid(m, append(errs, r.unqualified(m, path)...))
+}
+
+// managed returns the managed fields of a request, or those from before if a server cannot decode
+// them: DecodeManagedFields in k8s.io/apimachinery/pkg/util/managedfields/internal.
+func managed(fields, was []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	if slices.ContainsFunc(fields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Operation != metav1.ManagedFieldsOperationApply && e.Operation != metav1.ManagedFieldsOperationUpdate ||
+			e.APIVersion == "" || e.FieldsType != "FieldsV1"
+	}) {
+		return was
+	}
+	return fields
 }
 
 // otherKind returns the errors of a custom resource with the apiVersion or kind of another.
@@ -164,6 +177,7 @@ func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool, v Version
 	case r.hasStatus():
 		copyStatus(obj, old)
 	}
+	m.SetManagedFields(managed(m.GetManagedFields(), was.GetManagedFields()))
 	path := field.NewPath("metadata")
 	errs := v.ownerErrors(validation.ValidateObjectMetaAccessorUpdate(m, was, path))
 	return r.invalid(m, append(append(errs, r.otherKind(obj)...), r.unqualified(m, path)...))
