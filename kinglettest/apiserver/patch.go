@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -77,7 +78,7 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 			}
 			out, err := p.Apply(was)
 			if err != nil {
-				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+				return nil, unprocessable(err)
 			}
 			return out, nil
 		}
@@ -97,7 +98,7 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 			delete(change, "apiVersion")
 			out, err := strategicpatch.StrategicMergeMapPatch(fields, change, c.resource.newObject())
 			if err != nil {
-				return nil, bad(err)
+				return nil, unmerged(err)
 			}
 			return json.Marshal(out)
 		}
@@ -178,6 +179,22 @@ func (c *call) strictly(body []byte, into any) error {
 		return invalidPatch(runtime.NewStrictDecodingError(twice))
 	}
 	return nil
+}
+
+// unmerged is the answer to a strategic merge patch that cannot be merged:
+// interpretStrategicMergePatchError in k8s.io/apiserver/pkg/endpoints/handlers.
+func unmerged(err error) error {
+	switch err {
+	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys, mergepatch.ErrBadPatchFormatForSetElementOrderList, mergepatch.ErrUnsupportedStrategicMergePatchFormat:
+		return apierrors.NewBadRequest(err.Error())
+	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
+		return unprocessable(err)
+	}
+	return err
+}
+
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
 func invalidPatch(err error) error {
