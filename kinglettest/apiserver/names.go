@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -66,12 +65,18 @@ func pathSegment(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// generated returns the name that is made of a prefix at a revision, which makes it unique. A
-// real server cuts the prefix as well, and appends five random characters.
+// generated returns the name that is made of a prefix at a revision, which makes it unique. It
+// has the form of a real server's, which appends five random characters of the same alphabet:
+// k8s.io/apiserver/pkg/storage/names.
 func (r *Resource) generated(prefix string, revision int64) string {
 	if r.gvk().GroupKind().String() == "IPAddress.networking.k8s.io" {
 		return prefix
 	}
-	const most = 63 - 5
-	return prefix[:min(len(prefix), most)] + strconv.FormatInt(revision, 36)
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789" // of k8s.io/apimachinery/pkg/util/rand
+	var suffix [5]byte
+	for i := range suffix {
+		suffix[len(suffix)-1-i] = alphabet[revision%int64(len(alphabet))]
+		revision /= int64(len(alphabet))
+	}
+	return prefix[:min(len(prefix), 63-len(suffix))] + string(suffix[:])
 }

@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,12 +31,13 @@ func TestAServiceMayStartWithADigitFromOneVersionOn(t *testing.T) {
 	}
 }
 
-func TestAGeneratedNameIsCutToTheLengthOfALabel(t *testing.T) {
+func TestAGeneratedNameHasFiveCharactersMoreAndTheLengthOfALabel(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
-		long := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: strings.Repeat("a", 250)}}
-		cm, err := w.client.CoreV1().ConfigMaps("ns").Create(w.Context(), long, metav1.CreateOptions{})
-		if err != nil || len(cm.Name) > 63 {
-			w.Errorf("%q, %v", cm.Name, err)
+		for _, prefix := range []string{"x-", strings.Repeat("a", 250)} {
+			cm, err := w.client.CoreV1().ConfigMaps("ns").Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}, metav1.CreateOptions{})
+			if err != nil || !regexp.MustCompile("^"+prefix[:min(len(prefix), 58)]+"[bcdfghjklmnpqrstvwxz2456789]{5}$").MatchString(cm.Name) {
+				w.Errorf("%q, %v", cm.Name, err)
+			}
 		}
 	})
 }
