@@ -207,7 +207,7 @@ func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 		}
 		return nil, err
 	}
-	all := inOrder(col.atLocked(at))
+	all := slices.DeleteFunc(inOrder(col.atLocked(at)), func(obj runtime.Object) bool { return !c.inRange(keyOf(obj)) })
 	p := &page{revision: at}
 	if start != "" {
 		i, _ := slices.BinarySearchFunc(all, start, func(obj runtime.Object, start string) int {
@@ -219,24 +219,30 @@ func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 	if c.Options.ResourceVersion == "0" {
 		limit = 0 // as the watch cache of a real server has it
 	}
-	matching := 0
-	for _, obj := range all {
+	for i, obj := range all {
 		if !c.selects(obj) {
 			continue
 		}
-		if limit > 0 && int64(len(p.items)) == limit {
-			if p.next == "" {
-				p.next = token{"meta.k8s.io/v1", at, c.relative(startKey(keyOf(p.items[limit-1])))}.String()
-			}
-			matching++
-			continue
-		}
 		p.items = append(p.items, obj)
-	}
-	if n := int64(matching); p.next != "" && c.labels.Empty() && c.fields.Empty() {
-		p.left = &n
+		// Whether the selectors match any of the rest is not looked at.
+		if left := int64(len(all) - i - 1); left > 0 && int64(len(p.items)) == limit {
+			p.next = token{"meta.k8s.io/v1", at, c.relative(startKey(keyOf(obj)))}.String()
+			if c.labels.Empty() && c.fields.Empty() {
+				p.left = &left
+			}
+			break
+		}
 	}
 	return p, nil
+}
+
+// inRange reports whether a list reads a key at all: those of its namespace, or the one that it
+// selects by name, if that is all of the key.
+func (c *call) inRange(key types.NamespacedName) bool {
+	if name, ok := c.fields.RequiresExactMatch("metadata.name"); ok && key.Name != name && c.Options.Continue == "" {
+		return c.Namespace == "" && !c.resource.ClusterScoped
+	}
+	return c.Namespace == "" || key.Namespace == c.Namespace
 }
 
 // relative and absolute remove the namespace of a list from its token's key and add it

@@ -257,6 +257,9 @@ var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 // storageError is what a server with etcd adds to a conflict.
 var storageError = regexp.MustCompile(`StorageError: .* AdditionalErrorMsg: `)
 
+// generated are the names that end as those that a server makes.
+var generated = regexp.MustCompile(`[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
 var goType = regexp.MustCompile(`into Go value of type .*`)
 
 // causes are the fields of an Invalid and their reasons. A server may name one twice, and its
@@ -331,7 +334,7 @@ func (a *answersOf) strip(v map[string]any) {
 			if rv, ok := m["resourceVersion"].(string); ok {
 				a.versions[name] = rv
 			}
-			if base, ok := m["generateName"].(string); ok && strings.HasPrefix(name, base) {
+			if base, ok := m["generateName"].(string); ok && generated.MatchString(name) && strings.HasPrefix(name, base[:min(len(base), 58)]) {
 				m["name"] = base + "…"
 			}
 		}

@@ -139,7 +139,7 @@ func randomRequest(rng *rand.Rand) request {
 		r.path += "?" + writeOptions(rng)
 		if one(rng, 6) {
 			r.path = ns + "?dryRun=All" // the order of such names is random
-			r.body = strings.Replace(r.body, `"name":"`+name, `"generateName":"gen-`, 1)
+			r.body = strings.Replace(r.body, `"name":"`+name, `"generateName":"`+pick(rng, "gen-", strings.Repeat("gen-", 16)), 1)
 		}
 	case 3, 4, 5:
 		r.method, r.body, r.media = "PUT", k.object(rng, name, false), media(rng)
@@ -167,7 +167,8 @@ func randomRequest(rng *rand.Rand) request {
 			r.method = pick(rng, "OPTIONS", "FOO")
 		}
 	case 11:
-		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
+		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "limit=1&labelSelector=l%3Dx", "limit=1&labelSelector=!l", "limit=1&fieldSelector=metadata.name%3D"+name, "limit=1&fieldSelector=metadata.name!%3D"+name,
+			"limit=1&continue=TOKEN", "limit=1&labelSelector=l&continue=TOKEN", "resourceVersion=0&limit=1&labelSelector=l%3Dx", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
 	}
 	if k.kind == "ConfigMap" { // of which a real server has one of its own
@@ -217,7 +218,8 @@ func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
 	}
 	if one(rng, 6) {
 		m = append(m, pick(rng, `"foo":1`, `"selfLink":"/x"`, `"uid":null`, `"labels":{"l":5}`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`, `"deletionGracePeriodSeconds":5`,
-			`"ownerReferences":[`+owner+`]`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"name":"o"}]`))
+			`"ownerReferences":[`+owner+`]`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"name":"o"}]`, `"ownerReferences":[`+stranger+`]`,
+			`"managedFields":[{"manager":"m"}]`, `"managedFields":[{"manager":"m","operation":"Update"}]`, `"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":"nonsense"}]`))
 	}
 	fields := []string{pick(rng, k.contents...)}
 	if k.status != nil && one(rng, 2) {
@@ -231,7 +233,11 @@ func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s},%s}`, k.apiVersion, k.kind, strings.Join(m, ","), strings.Join(fields, ","))
 }
 
-const owner = `{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u"}`
+const (
+	owner = `{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u"}`
+	// stranger is of a kind that nobody knows, so that nobody looks for it.
+	stranger = `{"apiVersion":"nobody.example.com/v1","kind":"Stranger","name":"s","uid":"s"}`
+)
 
 // media are content types of an object; most requests have none.
 func media(rng *rand.Rand) string {
@@ -262,7 +268,15 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		`{` + pick(rng, k.contents...) + `}`,
 		`null`, `metadata: {}`, `{"kind":"Foo"}`, `{"apiVersion":"v7"}`, `{"metadata":{"labels":{"l":5}}}`, `{"metadata":{"labels":{"l":"1","l":"2"}}}`,
 		`{"metadata":{` + pick(rng, `"uid":null`, `"namespace":null`, `"namespace":"other"`, `"name":null`, `"foo":1`, `"selfLink":"/x"`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`,
-			`"deletionGracePeriodSeconds":5`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"uid":"u"}]`) + `}}`,
+			`"deletionGracePeriodSeconds":5`, `"ownerReferences":[`+owner+`,`+owner+`]`, `"ownerReferences":[{"uid":"u"}]`, `"managedFields":[{"manager":"m"}]`) + `}}`,
+	}
+	if r.media == string(types.StrategicMergePatchType) && one(rng, 2) {
+		change = []string{
+			`{"$patch":"nope"}`, `{"$patch":"delete"}`, `{"metadata":{"labels":{"$patch":"nope"}}}`, `{"metadata":{"labels":{"$patch":"replace","l":"y"}}}`, `{"metadata":{"ownerReferences":[` + stranger + `]}}`,
+			`{"metadata":{"ownerReferences":[{"name":"t"}]}}`, `{"metadata":{"ownerReferences":["s"]}}`, `{"metadata":{"ownerReferences":[{"uid":"s","$patch":"nope"}]}}`, `{"metadata":{"ownerReferences":[{"uid":"s","$patch":"delete"}]}}`,
+			`{"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/f"]}}`, `{"metadata":{"$deleteFromPrimitiveList/finalizers":"example.com/f"}}`, `{"metadata":{"$setElementOrder/finalizers":["a"],"finalizers":["b"]}}`,
+			`{"metadata":{"$setElementOrder/finalizers":5}}`, `{"metadata":{"$retainKeys":["name"],"labels":{"l":"x"}}}`, `{"metadata":{"$retainKeys":"name"}}`, `{"metadata":{"finalizers":"example.com/f"}}`,
+		}
 	}
 	if k.status != nil {
 		change = append(change, `{"status":`+pick(rng, k.status...)+`}`, `{"status":null}`)
