@@ -143,28 +143,26 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		var left map[types.UID]*metav1.ObjectMeta
 		for n := range objects {
 			m := &objects[n]
-			switch grace := m.DeletionGracePeriodSeconds; {
-			case m.DeletionTimestamp == nil:
+			if m.DeletionTimestamp == nil {
 				errs = append(errs, i.deletedOf(m, w.sent, true))
 				continue
-			case len(m.Finalizers) == 0 || grace != nil && *grace > 0:
-				// It may be gone now, or end sooner than before.
-				if left == nil {
-					now, err := list()
-					if err != nil {
-						return errors.Join(append(errs, i.notListed(w, err))...)
-					}
-					left = byUID(now)
-				}
-				now := left[m.UID]
-				if now == nil {
-					errs = append(errs, i.deletedOf(m, w.sent, false))
-					continue
-				}
-				m = now
 			}
-			// Somebody else has marked it, and reads may not show that yet.
-			err := i.wrote(source.Answer{Metadata: m, Resource: w.resource}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
+			// It may be gone now, end sooner than before, or have a finalizer of the garbage
+			// collector, by the request's propagation policy or the kind's.
+			if left == nil {
+				now, err := list()
+				if err != nil {
+					return errors.Join(append(errs, i.notListed(w, err))...)
+				}
+				left = byUID(now)
+			}
+			now := left[m.UID]
+			if now == nil {
+				errs = append(errs, i.deletedOf(m, w.sent, false))
+				continue
+			}
+			// Reads may not show yet that it is marked.
+			err := i.wrote(source.Answer{Metadata: now, Resource: w.resource}, Key{Namespace: now.Namespace, Name: now.Name}, w.sent)
 			if !errors.Is(err, ErrNotCovered) {
 				errs = append(errs, err)
 			}
@@ -182,7 +180,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		m := &objects[n]
 		if m.DeletionTimestamp != nil {
 			key := Key{Namespace: m.Namespace, Name: m.Name}
-			if obj, shown := before.Get(key); shown && !deleting(obj) {
+			if _, shown := before.Get(key); shown {
 				errs = append(errs, i.wrote(source.Answer{Metadata: m, Resource: w.resource}, key, w.sent))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,6 +82,10 @@ func testOwnWrites(t *testing.T, s *server, _ *kinglettest.Cluster) {
 	}
 	for round := range 10 {
 		o.round(fmt.Sprintf("map-%d", round), []string{"own-1", "own-2"}[round%2])
+	}
+	live := must(client.New(s.config, client.Options{}))
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+		o.again(live, policy)
 	}
 	// A namespace without a source is no business of the cache's.
 	check(t, o.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "own-3", Name: "elsewhere"}}))
@@ -157,6 +162,33 @@ func (o *ownReads) round(name, namespace string) {
 	o.expect("Create again", namespace, name, "again", true)
 	check(t, o.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(namespace), client.MatchingLabels{"round": name}))
 	o.expect("DeleteAllOf", namespace, name, "absent", true)
+}
+
+// again deletes a collection in which one object is ending already. With some policies that
+// adds a finalizer to the object, and the garbage collector may go on from there.
+func (o *ownReads) again(live client.Client, policy metav1.DeletionPropagation) {
+	t, ctx := o.t, o.ctx
+	t.Helper()
+	o.shut(false)
+	name := "again-" + strings.ToLower(string(policy))
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "own-1", Name: name, Labels: map[string]string{"round": name}, Finalizers: []string{"example.com/f"}}}
+	key := client.ObjectKeyFromObject(cm)
+	check(t, o.Create(ctx, cm))
+	check(t, o.Delete(ctx, cm))
+	check(t, live.Get(ctx, key, cm))
+	before := cm.ResourceVersion
+	o.shut(true)
+	check(t, o.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace("own-1"), client.MatchingLabels{"round": name}, client.PropagationPolicy(policy)))
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var read corev1.ConfigMap
+	err := o.Get(short, key, &read) // it may wait for the watch, which brings nothing
+	check(t, live.Get(ctx, key, cm))
+	if err == nil && read.ResourceVersion == before && cm.ResourceVersion != before {
+		t.Errorf("DeleteAllOf with %s: a read shows the object as before, and it has %v", policy, cm.Finalizers)
+	}
+	o.shut(false)
+	check(t, o.Get(ctx, key, &read))
 }
 
 // expect fails unless lists in all forms show a label x of an object, while watches bring
