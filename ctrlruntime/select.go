@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
@@ -74,7 +75,7 @@ func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, un
 		if err != nil {
 			return nil, err
 		}
-		return found(snap, matches, unordered)
+		return k.found(snap, matches, unordered)
 	case opts.Namespace != "":
 		return snap.Prefix(kinglet.Key{Namespace: opts.Namespace}), nil
 	}
@@ -98,13 +99,13 @@ func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.I
 
 // found returns the objects that match several indexes, in key order unless unordered
 // is set.
-func found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered bool) (iter.Seq[any], error) {
+func (k *kind) found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered bool) (iter.Seq[any], error) {
 	found, err := snap.ByIndexes(matches...)
 	if errors.Is(err, store.ErrNoIndex) {
 		names := snap.Indexes()
 		for _, m := range matches {
 			if !slices.Contains(names, m.Index) {
-				return nil, fmt.Errorf("Index with name %s does not exist", m.Index)
+				return nil, fmt.Errorf("Index with name %s does not exist", strings.TrimPrefix(m.Index, k.kindInformer.prefix))
 			}
 		}
 	}

@@ -498,3 +498,16 @@ func TestOwnWritesAreReadWhateverIsWrittenToTheStoreByHand(t *testing.T) {
 		}
 	}
 }
+
+func TestAListByAFieldWithoutAnIndexFailsInTheSameWordsInEveryForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, end := newWorld(t).run(ctrlruntime.NewCache, cache.Options{})
+		defer end()
+		for _, form := range allForms {
+			err := c.List(t.Context(), list(form), client.MatchingFields{"node": "n1"})
+			if err == nil || err.Error() != "Index with name field:node does not exist" { // as controller-runtime's
+				t.Errorf("%s: %v", form, err)
+			}
+		}
+	})
+}
