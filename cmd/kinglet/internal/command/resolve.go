@@ -28,7 +28,7 @@ func parseTargets(args []string) ([]target, error) {
 	slashes := 0
 	for _, arg := range args {
 		if resource, name, ok := strings.Cut(arg, "/"); ok {
-			if slashes++; resource == "" || name == "" || strings.ContainsAny(arg, ", ") {
+			if slashes++; resource == "" || name == "" || strings.ContainsAny(arg, ", ") || strings.Contains(name, "/") {
 				return nil, fmt.Errorf("%q is no RESOURCE/NAME", arg)
 			}
 			targets = append(targets, target{resource, name})

@@ -263,6 +263,7 @@ func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
 		{[]string{"watch", "pods,", "deployments"}, exitUsage},
 		{[]string{"watch", "pods", "db,web"}, exitUsage},
 		{[]string{"watch", "pods/web-0", "deployments"}, exitUsage},
+		{[]string{"watch", "pods/shop/web-0"}, exitUsage},
 		{[]string{"watch", "pods/", "-o", "yaml"}, exitUsage},
 		{[]string{"watch", "pods", "web-0", "-A"}, exitUsage},
 		{[]string{"watch", "pods/web-0", "-l", "a=b"}, exitUsage},
