@@ -40,6 +40,15 @@ func (e *Event) verb() string {
 	return "MODIFIED"
 }
 
+// version is that of the object; of one that is gone, that of the change. A list has one
+// version for all of its changes.
+func (e *Event) version() string {
+	if obj := e.New; obj != nil && obj.GetResourceVersion() != "" {
+		return obj.GetResourceVersion()
+	}
+	return e.ResourceVersion
+}
+
 // content is an object's fields, as far as people may see them.
 func (e *Event) content(obj *unstructured.Unstructured) map[string]any {
 	switch {
@@ -91,7 +100,7 @@ type document struct {
 func AppendJSON(buf []byte, e Event, managedFields bool) ([]byte, error) {
 	d := document{
 		Time: e.Time, Type: e.verb(), Resource: e.Resource, Key: e.Key.String(), Namespace: e.Key.Namespace, Name: e.Key.Name,
-		ResourceVersion: e.ResourceVersion, Reason: e.Reason.String(), FinalStateUnknown: e.FinalStateUnknown, Object: e.Object(),
+		ResourceVersion: e.version(), Reason: e.Reason.String(), FinalStateUnknown: e.FinalStateUnknown, Object: e.Object(),
 	}
 	if e.Type == store.Updated && e.Old != nil && e.New != nil {
 		d.Changes = Compare(e.Old.Object, e.New.Object)

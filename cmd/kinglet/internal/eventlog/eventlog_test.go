@@ -55,7 +55,7 @@ func events() []Event {
 	other.New = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"unschedulable": true}}}
 	hidden.Type, hidden.Key, hidden.ResourceVersion = store.Updated, store.Key{Namespace: "shop", Name: "db"}, "106"
 	hidden.Old, hidden.New = secret("b2xk"), secret("bmV3")
-	initial.Type, initial.New, initial.ResourceVersion, initial.Reason = store.Added, pod("100", "Running"), "100", store.Initial
+	initial.Type, initial.New, initial.ResourceVersion, initial.Reason = store.Added, pod("100", "Running"), "200", store.Initial
 	hiddenEvent := one("secrets", "secrets", hidden)
 	hiddenEvent.Secret = true
 	return []Event{

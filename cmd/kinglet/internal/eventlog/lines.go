@@ -83,7 +83,7 @@ func (l *Lines) Append(buf []byte, e Event) []byte {
 	width := 0
 	if l.opts.Wide {
 		stamp = e.Time.Format("15:04:05.000") + "  "
-		rest += "  " + pad(trouble.Printable(e.ResourceVersion), len("12345678")) + "  " + pad(e.Reason.String(), len("Initial"))
+		rest += "  " + pad(trouble.Printable(e.version()), len("12345678")) + "  " + pad(e.Reason.String(), len("Initial"))
 		bound = limits{width: maxWideSummary, value: maxWideValue, bookkeeping: true}
 	} else {
 		if e.Reason == store.Relist {
