@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -100,6 +101,12 @@ func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav
 
 // wroteOne records the answer to a create, an update, a patch or an apply.
 func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
+	if w.resource.GroupResource() == corev1.Resource("namespaces") {
+		// Informers without specs cannot tell whether this was the last finalizer.
+		if d := source.DeleteAnswer(body); d.Gone && !d.Status && w.key.Name != "" {
+			return i.notWritten(w.key, i.removed(w.key, own.Removal{UID: d.UID, Version: d.Version, Sent: w.sent}))
+		}
+	}
 	if !w.scale && !w.otherVersion {
 		err := i.wrote(source.Answer{Body: body, Resource: w.resource}, w.key, w.sent)
 		if _, otherKind := errtype.As[*source.KindError](err); !otherKind && !errors.Is(err, source.ErrNoAnswers) {

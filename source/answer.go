@@ -355,8 +355,9 @@ type Deletion struct {
 	Version string
 }
 
-// DeleteAnswer reads a server's answer to the delete of one object: a Status, or the
-// object. An object that was only marked for deletion comes as it is now.
+// DeleteAnswer reads a server's answer to the delete of one object, or to a write that may
+// have removed it: a Status, or the object. An object that was only marked for deletion comes
+// as it is now.
 func DeleteAnswer(body []byte) (d Deletion) {
 	gvk, st, m := readDeleted(body)
 	switch {
@@ -366,12 +367,23 @@ func DeleteAnswer(body []byte) (d Deletion) {
 			d.UID = st.Details.UID
 		}
 	case m != nil:
-		// A namespace has finalizers in its spec, so it is never gone at once.
 		grace := m.DeletionGracePeriodSeconds
-		d.Gone = len(m.Finalizers) == 0 && gvk != namespaceKind && (grace == nil || *grace == 0)
+		d.Gone = len(m.Finalizers) == 0 && (grace == nil || *grace == 0)
+		if gvk == namespaceKind {
+			d.Gone = namespaceGone(body)
+		}
 		d.UID, d.Version = m.UID, m.ResourceVersion
 	}
 	return d
+}
+
+// namespaceGone reports whether the answer is a namespace that a write removed. It has
+// finalizers in its spec, too.
+func namespaceGone(body []byte) bool {
+	var ns corev1.Namespace
+	enc := encoding.Of(body[0])
+	o, err := enc.Object(body)
+	return err == nil && enc.Unmarshal(o.Raw, &ns) == nil && objectmeta.Gone(&ns, &ns, corev1.Resource("namespaces"))
 }
 
 // readDeleted decodes as much as DeleteAnswer needs.

@@ -42,7 +42,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, requests: map[string]int{},
-		storage: apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, apiserver.Nodes)}
+		storage: apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, apiserver.Nodes,
+			apiserver.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("namespaces"), Kind: "Namespace", ClusterScoped: true})}
 	w.server = apiserver.New(w.storage, apiserver.Options{Inject: w.inject})
 	t.Cleanup(w.server.Close)
 	return w
@@ -103,7 +104,7 @@ func (w *world) update(obj client.Object) {
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	for kind, scope := range map[string]meta.RESTScope{
-		"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Secret": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot,
+		"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Secret": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot, "Namespace": meta.RESTScopeRoot,
 	} {
 		m.Add(corev1.SchemeGroupVersion.WithKind(kind), scope)
 		// controller-runtime asks for the scope of lists.
