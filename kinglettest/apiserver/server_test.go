@@ -192,6 +192,32 @@ func TestAListInPagesIsOfOneRevisionAndExpiresWhenThatIsCompacted(t *testing.T) 
 	})
 }
 
+func TestAPageOfSelectedObjectsHasATokenIfAnyObjectFollows(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		cms := w.client.CoreV1().ConfigMaps("ns")
+		for _, name := range []string{"a", "b"} {
+			if _, err := cms.Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"l": name}}}, metav1.CreateOptions{}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			opts metav1.ListOptions
+			more bool
+		}{
+			{metav1.ListOptions{LabelSelector: "l=a", Limit: 1}, true},
+			{metav1.ListOptions{LabelSelector: "l=a", Limit: 2}, false},
+			{metav1.ListOptions{LabelSelector: "l=b", Limit: 1}, false},
+			{metav1.ListOptions{LabelSelector: "l=a", Limit: 1, ResourceVersion: "0"}, false},
+			{metav1.ListOptions{FieldSelector: "metadata.name=a", Limit: 1}, false},
+		} {
+			l, err := cms.List(w.Context(), c.opts)
+			if err != nil || len(l.Items) != 1 || l.Continue != "" != c.more {
+				w.Errorf("%+v: %d objects, token %q, %v", c.opts, len(l.Items), l.Continue, err)
+			}
+		}
+	})
+}
+
 func TestAWatchFromBeforeACompactionEndsWithExpired(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		rv := w.create("a", nil).ResourceVersion
