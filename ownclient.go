@@ -51,7 +51,8 @@ import (
 // WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
 // server, and subresources that answer with another type, except scale:
 // eviction, binding, token. If the answer to the deletion of a collection does not list
-// what was deleted, what is left is listed, within the request.
+// what was deleted, or some of it was marked for deletion before, what is left is listed,
+// within the request.
 //
 // It costs the answer's memory once more, and about ten to a hundred microseconds of
 // decoding for each write and informer. The zero value is ready to use. All methods are
