@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	goruntime "runtime"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -145,7 +145,7 @@ func (c *checker) path(typ reflect.Type, compile error) {
 	if _, err := meta.Accessor(example); err != nil || !ok {
 		return
 	}
-	cfg := &rest.Config{Host: "http://localhost", Transport: emptyLists{}}
+	cfg := &rest.Config{Host: "http://localhost", Transport: emptyLists{typ.Name() + "List"}}
 	src, err := source.FromConfig[runtime.Object](cfg, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}, source.Options{Example: example})
 	if err != nil {
 		c.problem(typ, "there is no source: %v", err)
@@ -159,13 +159,13 @@ func (c *checker) path(typ reflect.Type, compile error) {
 	}
 }
 
-// emptyLists answers each request with a list of nothing.
-type emptyLists struct{}
+// emptyLists answers each request with a list of nothing, which says its kind.
+type emptyLists struct{ kind string }
 
-func (emptyLists) RoundTrip(req *http.Request) (*http.Response, error) {
+func (l emptyLists) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Request: req,
-		Body: io.NopCloser(bytes.NewReader([]byte(`{"metadata":{"resourceVersion":"1"},"items":[]}`))),
+		Body: io.NopCloser(strings.NewReader(`{"kind":"` + l.kind + `","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}`)),
 	}, nil
 }
 
