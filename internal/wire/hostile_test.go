@@ -92,6 +92,8 @@ type (
 		L, R   [0]string
 		Ls, Rs vast
 	}
+	// balks cannot be decoded at all.
+	balks struct{}
 	// bough is as wide as it looks, level by level.
 	bough[A any] struct {
 		L A `json:"l"`
@@ -187,6 +189,8 @@ type (
 
 func (y *yells) UnmarshalJSON(raw []byte) error  { y.A = "its own: " + string(raw); return nil }
 func (s *shouts) UnmarshalJSON(raw []byte) error { s.A = "its own: " + string(raw); return nil }
+
+func (*balks) UnmarshalJSON([]byte) error { panic("balks") }
 
 func (k *Kin) UnmarshalJSON(raw []byte) error {
 	type plain Kin
@@ -337,7 +341,7 @@ func timesNamed(typ reflect.Type, path string) (n int) {
 }
 
 // plansOf compiles every plan of a type, and reports what each took. A type that is left
-// to others has none.
+// to others has none. It also fills the type's fields, and asks a function what it reads.
 func plansOf(typ reflect.Type) (bytes, each uint64, took time.Duration) {
 	stuck := time.AfterFunc(2*time.Minute, func() { panic(fmt.Sprintf("the plan of %v is not compiled", typ)) })
 	defer stuck.Stop()
@@ -357,6 +361,9 @@ func plansOf(typ reflect.Type) (bytes, each uint64, took time.Duration) {
 		bytes += after.TotalAlloc - before.TotalAlloc
 		each = max(each, after.TotalAlloc-before.TotalAlloc)
 	}
+	drops := filler.Fields(typ)
+	drops.Fill(reflect.New(typ))
+	drops.Reads(typ, func(obj any) any { return obj })
 	return bytes, each, took
 }
 
@@ -368,8 +375,10 @@ func TestTypesOfAnyShapeAreDecodedAsTheOfficialDecoderDoes(t *testing.T) {
 	named := []reflect.Type{
 		reflect.TypeFor[fromNamed](), reflect.TypeFor[inheritsProtobuf](), reflect.TypeFor[inheritsPod](), reflect.TypeFor[tooLarge](), reflect.TypeFor[knots](), reflect.TypeFor[hasDecoders](),
 	}
-	if bytes, _, _ := plansOf(reflect.TypeFor[fork]()); bytes > maxPlanBytes {
-		t.Errorf("plans of a type without memory allocate %d bytes", bytes)
+	for _, typ := range []reflect.Type{reflect.TypeFor[fork](), reflect.TypeFor[struct{ F balks }]()} {
+		if bytes, _, _ := plansOf(typ); bytes > maxPlanBytes {
+			t.Errorf("plans of %v, a type without memory, allocate %d bytes", typ, bytes)
+		}
 	}
 	var decodings, left int
 	var most uint64

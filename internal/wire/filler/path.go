@@ -39,3 +39,17 @@ func DecodesItself(typ reflect.Type) bool {
 	t, err := gotype.Of(typ)
 	return err != nil || t.DecodesItself
 }
+
+// Fields is the set of all fields of a type; nil if that is too large for a plan.
+func Fields(typ reflect.Type) *gotype.Drops {
+	t, err := gotype.Of(typ)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, m := range t.Members() {
+		names = append(names, m.Name)
+	}
+	d, _ := gotype.NewDrops(names) // the error is of odd names, which it has as well
+	return d
+}

@@ -20,7 +20,7 @@ func (d *Drops) Reads(typ reflect.Type, f func(obj any) any) string {
 			}
 		}()
 		v := reflect.New(typ)
-		fill(v.Elem(), "1", map[reflect.Type]bool{})
+		fill(v.Elem(), "1")
 		alive.Clear(v)
 		d.Clear(v)
 		return f(v.Interface())
@@ -74,63 +74,99 @@ const LeftOut = "kinglet: this field is left out"
 // Fill gives the dropped fields of a value that was decoded without them other values than
 // an object has: texts are LeftOut.
 func (d *Drops) Fill(v reflect.Value) {
-	d.set(v, func(f reflect.Value) { fill(f, LeftOut, map[reflect.Type]bool{}) })
+	d.set(v, func(f reflect.Value) { fill(f, LeftOut) })
 }
 
-// fill gives all fields of a value that is zero a value, down to types within themselves.
-func fill(v reflect.Value, text string, within map[reflect.Type]bool) {
-	t, err := Of(v.Type())
-	if err != nil || within[v.Type()] || !v.CanSet() {
-		return
+// maxFilled is how many values fill gives at most, seven times those of a Pod.
+const maxFilled = MaxParts
+
+// place is a value that fill is to give, and the place that it is in.
+type place struct {
+	reflect.Value
+	in int
+}
+
+// fill gives all fields of a value that is zero a value, level by level, down to types
+// within themselves and as far as maxFilled goes.
+func fill(v reflect.Value, text string) {
+	places := []place{{v, -1}}
+	var maps [][3]reflect.Value
+	add := func(v reflect.Value, in int) {
+		if len(places) < maxFilled {
+			places = append(places, place{v, in})
+		}
 	}
-	if t.DecodesItself {
-		for _, s := range values {
-			if json.Unmarshal([]byte(s), v.Addr().Interface()) == nil && !v.IsZero() {
-				return
+	within := func(i int) bool {
+		for in := places[i].in; in >= 0; in = places[in].in {
+			if places[in].Type() == places[i].Type() {
+				return true
 			}
 		}
-		return
+		return false
 	}
-	within[v.Type()] = true
-	defer delete(within, v.Type())
-	switch v.Kind() {
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(1)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(1)
-	case reflect.Float32, reflect.Float64:
-		v.SetFloat(1)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), text, within)
-	case reflect.Interface:
-		if one := reflect.ValueOf("1"); one.Type().Implements(v.Type()) {
-			v.Set(one)
+	for i := 0; i < len(places); i++ {
+		v := places[i].Value
+		t, err := Of(v.Type())
+		if err != nil || !v.CanSet() || within(i) {
+			continue
 		}
-	case reflect.Array:
-		for i := range v.Len() {
-			fill(v.Index(i), text, within)
-		}
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), text, within)
-	case reflect.Map:
-		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, text, within)
-		fill(elem, text, within)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, elem)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f := v.Field(i)
-			if v.Type().Field(i).Anonymous && f.Kind() == reflect.Struct {
-				f = writable(f)
+		if t.DecodesItself {
+			for _, s := range values {
+				if decodes(v, s) {
+					break
+				}
 			}
-			fill(f, text, within)
+			continue
+		}
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.String:
+			v.SetString(text)
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			v.SetInt(1)
+		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			v.SetUint(1)
+		case reflect.Float32, reflect.Float64:
+			v.SetFloat(1)
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+			add(v.Elem(), i)
+		case reflect.Interface:
+			if one := reflect.ValueOf("1"); one.Type().Implements(v.Type()) {
+				v.Set(one)
+			}
+		case reflect.Array:
+			for n := range min(v.Len(), maxFilled-len(places)) {
+				add(v.Index(n), i)
+			}
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			add(v.Index(0), i)
+		case reflect.Map:
+			key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			v.Set(reflect.MakeMap(v.Type()))
+			add(key, i)
+			add(elem, i)
+			maps = append(maps, [...]reflect.Value{v, key, elem})
+		case reflect.Struct:
+			for n := range min(v.NumField(), maxFilled-len(places)) {
+				f := v.Field(n)
+				if v.Type().Field(n).Anonymous && f.Kind() == reflect.Struct {
+					f = writable(f)
+				}
+				add(f, i)
+			}
 		}
 	}
+	// A map holds copies, so those inside its element come first.
+	for _, m := range slices.Backward(maps) {
+		m[0].SetMapIndex(m[1], m[2])
+	}
+}
+
+// decodes has a value's own decoder, which may panic at what it does not expect, decode s.
+func decodes(v reflect.Value, s string) (ok bool) {
+	defer func() { _ = recover() }()
+	return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil && !v.IsZero()
 }

@@ -53,7 +53,8 @@ func (c *checker) problem(typ reflect.Type, format string, args ...any) {
 	c.report.Problems = append(c.report.Problems, fmt.Sprintf("-seed %d: %s: %s", c.seed, nameOf(typ), text))
 }
 
-// check compiles the plans of a struct type, and decodes and copies objects of it.
+// check compiles the plans of a struct type, fills its fields, and decodes and copies
+// objects of it.
 // registered: it is the type of whole objects.
 func (c *checker) check(typ reflect.Type, registered bool) {
 	defer func() {
@@ -63,6 +64,7 @@ func (c *checker) check(typ reflect.Type, registered bool) {
 		}
 	}()
 	c.plans(typ)
+	filler.Fields(typ).Fill(reflect.New(typ)) // no decoder may make it panic
 	_, err := wire.Compile[any](typ, nil)
 	if registered {
 		c.path(typ, err)
