@@ -3,8 +3,10 @@ package kinglet_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -211,5 +213,39 @@ func TestNewNamesEverythingThatIsWrongWithItsOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not name %s", err, part)
 		}
+	}
+}
+
+func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
+	opts, tried := kinglet.Options[pod]{DisableWatchList: true}, 0
+	var set func(v reflect.Value, name string)
+	set = func(v reflect.Value, name string) {
+		if v.Kind() == reflect.Struct {
+			for i := range v.NumField() {
+				set(v.Field(i), name+"."+v.Type().Field(i).Name)
+			}
+		}
+		if v.Type() != reflect.TypeFor[time.Duration]() {
+			return
+		}
+		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64/2 + 1, math.MaxInt64 / 2} {
+			v.SetInt(int64(d))
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, opts, newPod("a", "n1"))
+				time.Sleep(time.Second) // the clock of a run does not begin at zero
+				r.run()
+				time.Sleep(4 * time.Minute)
+				if s := r.informer.Status(); s.Watches != 1 || len(r.errors()) > 0 {
+					t.Errorf("%s of %v: %d watches, %v", name, d, s.Watches, r.errors())
+				}
+				r.equal()
+				r.end()
+			})
+			tried++
+		}
+		v.SetZero()
+	}
+	if set(reflect.ValueOf(&opts).Elem(), "Options"); tried < 4*3 {
+		t.Errorf("%d tried", tried)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"time"
 
@@ -144,7 +145,7 @@ func notNegative(name string, d time.Duration) error {
 
 // reflector returns the options of the reflector, which fills in its defaults.
 func (o *Options[T]) reflector() reflector.Options {
-	timeout := max(o.MinWatchTimeout, 0)
+	timeout := min(max(o.MinWatchTimeout, 0), math.MaxInt64/2)
 	return reflector.Options{
 		Name:             o.Name,
 		PageSize:         o.PageSize,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -434,5 +435,6 @@ func watchTimeouts(least time.Duration) (from, to time.Duration) {
 	if least <= reflector.DefaultWatchTimeoutMin {
 		return 0, 0
 	}
+	least = min(least, math.MaxInt64/2)
 	return least, 2 * least
 }

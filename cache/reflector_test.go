@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -102,6 +103,16 @@ func TestAReflectorIsNamedAfterWhoMadeIt(t *testing.T) {
 	want(t, "without kind", describeType(u), "*unstructured.Unstructured")
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"})
 	want(t, "with kind", describeType(u), "g/v1, Kind=K")
+}
+
+func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
+	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64/2 + 1} {
+		NewInformerWithOptions(InformerOptions{ListerWatcher: &script{}, Handler: ResourceEventHandlerFuncs{}, ResyncPeriod: d, MinWatchTimeout: d})
+		reflecting(t, nil, ReflectorOptions{ResyncPeriod: d, MinWatchTimeout: d}, nil, func(t *testing.T, r *running) {
+			time.Sleep(4 * time.Minute)
+			want(t, "asked", r.script.heard(), "list 0 limit 500, watch 1")
+		})
+	}
 }
 
 // outside calls f from a goroutine of which only package testing is outside of

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -105,7 +106,7 @@ func (s *sharedInformer) AddEventHandler(handler ResourceEventHandler) (Resource
 }
 
 // AddEventHandlerWithResyncPeriod adds a handler that is resynced at a period
-// of its own; 0 for never.
+// of its own; 0 for never, a negative one for the informer's.
 func (s *sharedInformer) AddEventHandlerWithResyncPeriod(handler ResourceEventHandler, resyncPeriod time.Duration) (ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
@@ -247,7 +248,8 @@ func (c idleController) LastSyncResourceVersion() string { return c.informer.Las
 // registration is one handler of a sharedInformer.
 type registration struct {
 	informer *sharedInformer
-	// requested is the requested resync period, at least a second; 0 for none.
+	// requested is the requested resync period, at least a second; 0 for none, less for
+	// the informer's.
 	requested time.Duration
 	handling  handling
 	kinglet   kinglet.Registration
@@ -319,11 +321,11 @@ func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRe
 const minResync = time.Second
 
 // requestedResync returns the period that a handler requests: at least
-// minResync, or 0 for none.
+// minResync, 0 for none, or less for the informer's.
 func (s *sharedInformer) requestedResync(logger klog.Logger, period *time.Duration) time.Duration {
 	switch requested := ptr.Deref(period, s.defaultResync); {
 	case requested <= 0:
-		return 0
+		return requested
 	case requested < minResync:
 		logger.Info("Warning: the resync period is raised to the minimum", "requested", requested, "minimum", minResync)
 		return minResync
@@ -341,12 +343,12 @@ func (s *sharedInformer) resyncLocked(logger klog.Logger, requested time.Duratio
 	case s.resync <= 0:
 		logger.Info("Warning: this informer does no resyncs, so the handler gets none", "requested", requested)
 		return 0
-	case s.ctx == nil:
+	case s.ctx == nil && requested > 0:
 		s.resync = min(s.resync, requested)
 		return requested
 	}
 	period := multiple(requested, s.resync)
-	if period != requested {
+	if s.ctx != nil && period != requested {
 		logger.Info("Warning: the resync period is rounded up to a multiple of the informer's, which has started",
 			"requested", requested, "informer", s.resync)
 	}
@@ -365,7 +367,8 @@ func (s *sharedInformer) fixResyncLocked() {
 	s.early = nil
 }
 
-// multiple rounds period up to a multiple of unit.
+// multiple rounds period up to a multiple of unit; to unit if it is negative.
 func multiple(period, unit time.Duration) time.Duration {
-	return (period + unit - 1) / unit * unit
+	p, u := uint64(max(period, 1)), uint64(unit)
+	return time.Duration(min((p+u-1)/u*u, math.MaxInt64))
 }

@@ -163,20 +163,24 @@ func fill[N ~int64](problems *[]error, name string, n *N, def N) {
 	}
 }
 
+// longest bounds every duration, so that sums do not overflow.
+const longest = 10 * 365 * 24 * time.Hour
+
 // config returns the machine's configuration.
 func (o *Options) config() machine.Config {
+	nanos := func(d time.Duration) machine.Nanos { return machine.Nanos(min(d, longest)) }
 	return machine.Config{
 		Held:                  o.Held,
 		WatchList:             !o.DisableWatchList,
 		PageSize:              cmp.Or(o.PageSize, DefaultPageSize),
 		AlwaysPage:            o.PageSize != 0,
-		BackoffMin:            machine.Nanos(o.BackoffMin),
-		BackoffMax:            machine.Nanos(o.BackoffMax),
-		HealthAfter:           machine.Nanos(o.BackoffReset),
-		InitialEventsProgress: machine.Nanos(o.InitialEventsProgress),
-		ListProgress:          machine.Nanos(o.ListProgress),
-		RefusalPatience:       machine.Nanos(o.RefusalPatience),
-		WatchTimeoutMin:       machine.Nanos(o.WatchTimeoutMin),
-		WatchTimeoutMax:       machine.Nanos(o.WatchTimeoutMax),
+		BackoffMin:            nanos(o.BackoffMin),
+		BackoffMax:            nanos(o.BackoffMax),
+		HealthAfter:           nanos(o.BackoffReset),
+		InitialEventsProgress: nanos(o.InitialEventsProgress),
+		ListProgress:          nanos(o.ListProgress),
+		RefusalPatience:       nanos(o.RefusalPatience),
+		WatchTimeoutMin:       nanos(o.WatchTimeoutMin),
+		WatchTimeoutMax:       nanos(o.WatchTimeoutMax),
 	}
 }

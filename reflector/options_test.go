@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -67,3 +69,24 @@ func TestASourceCanSayThatItDoesNotStream(t *testing.T) {
 }
 
 var _ source.Source[*thing] = (*script)(nil)
+
+func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
+	for i := range reflect.TypeFor[Options]().NumField() {
+		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64/2 + 1} {
+			opts := Options{Rand: highest, DisableWatchList: true}
+			v := reflect.ValueOf(&opts).Elem().Field(i)
+			if v.Type() != reflect.TypeFor[time.Duration]() {
+				continue
+			}
+			name := reflect.TypeFor[Options]().Field(i).Name
+			v.SetInt(int64(d))
+			opts.BackoffMin = min(opts.BackoffMin, time.Second) // or nothing follows the failure
+			play(t, opts, []answer{fails(errReset), after(time.Second, lists("5")), sends(silence, bookmark("6"))}, func(t *testing.T, p *playing) {
+				p.pass(4 * time.Minute)
+				if len(p.errors) != 1 || p.Status().ResourceVersion != "6" {
+					t.Errorf("%s of %v: %v, %s", name, d, p.errors, p.script.heard())
+				}
+			})
+		}
+	}
+}

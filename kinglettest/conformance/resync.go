@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,13 +21,14 @@ func resyncTests() []test {
 	tests := []test{
 		{Sentence: "options name the period", Run: resyncOptions},
 	}
-	for _, c := range []struct {
+	type period struct {
 		sentence  string
 		informers time.Duration
 		own       time.Duration // the handler's
 		late      bool          // the handler is added after the start
 		told      map[time.Duration]int
-	}{
+	}
+	periods := []period{
 		// How many resyncs the handler receives until then. A resync that is due at 30 s must not
 		// have come after 29 s, and must have after 31 s.
 		{"a handler with a period of zero gets no resync", 30 * s, 0, false, map[time.Duration]int{5 * min: 0}},
@@ -37,7 +40,24 @@ func resyncTests() []test {
 		{"no period is below a second", min, time.Millisecond, false, map[time.Duration]int{s * 9 / 10: 0, s * 21 / 2: 10}},
 		{"an informer without a period makes no resyncs", off, 5 * s, false, map[time.Duration]int{5 * min: 0}},
 		{"an informer without a period makes no resyncs for a handler that comes late", off, 5 * s, true, map[time.Duration]int{5 * min: 0}},
-	} {
+	}
+	for _, informers := range []time.Duration{off, 30 * s} {
+		for _, late := range []bool{false, true} {
+			for own, effective := range map[time.Duration]time.Duration{math.MinInt64: informers, -1: informers, off: off, 1: s, math.MaxInt64: math.MaxInt64} {
+				if late && own == 1 {
+					effective = informers
+				}
+				told := map[time.Duration]int{}
+				for _, at := range []time.Duration{s * 59 / 2, s * 61 / 2, s * 121 / 2} {
+					if told[at] = 0; informers > 0 && effective > 0 {
+						told[at] = int(at / effective)
+					}
+				}
+				periods = append(periods, period{fmt.Sprintf("an informer's period of %v and a handler's of %v, late: %v", informers, own, late), informers, own, late, told})
+			}
+		}
+	}
+	for _, c := range periods {
 		tests = append(tests, test{Sentence: c.sentence, Run: func(t *testing.T, im Implementation) {
 			o := newOrigin(pod("ns", "a"))
 			informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, c.informers, kc.Indexers{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -114,7 +115,7 @@ func (c *Checker[T]) loop(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	every := c.config.Options.Every
+	every := min(c.config.Options.Every, math.MaxInt64/2)
 	for {
 		select {
 		case <-time.After(every + rand.N(every/2+1)):
