@@ -106,7 +106,7 @@ func (i *Informer[T]) assemble() (err error) {
 		Options: i.opts.ConsistencyCheck,
 		UID:     i.opts.UID,
 		Version: objectVersion[T],
-		Equal:   i.opts.Equal,
+		Equal:   i.opts.checkedEqual(),
 		Synced:  i.synced,
 	})
 	return nil

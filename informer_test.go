@@ -3,19 +3,25 @@ package kinglet_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
@@ -247,5 +253,63 @@ func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
 	}
 	if set(reflect.ValueOf(&opts).Elem(), "Options"); tried < 4*3 {
 		t.Errorf("%d tried", tried)
+	}
+}
+
+// Each user function in the options panics at an object, in every way that this can come.
+func TestAPanicOfAnyFunctionIsReportedAndTheInformerGoesOn(t *testing.T) {
+	boom := func(p pod) {
+		if p.Labels["boom"] != "" {
+			panic("boom")
+		}
+	}
+	functions := map[string]func(*kinglet.Options[pod]){
+		"KeyFunc": func(o *kinglet.Options[pod]) {
+			o.KeyFunc = func(p pod) (kinglet.Key, error) { boom(p); return key(p.Name), nil }
+		},
+		"UID":   func(o *kinglet.Options[pod]) { o.UID = func(p pod) types.UID { boom(p); return p.UID } },
+		"Equal": func(o *kinglet.Options[pod]) { o.Equal = func(a, _ pod) bool { boom(a); return true } },
+		"Indexers": func(o *kinglet.Options[pod]) {
+			o.Indexers["n"] = func(p pod) ([]string, error) { boom(p); return nil, nil }
+		},
+	}
+	// What reports has nowhere to report its own panic.
+	reports := []string{"OnError", "OnReadPath"}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[kinglet.Options[pod]]()) {
+		if k := f.Type.Kind(); (k == reflect.Func || k == reflect.Map) && functions[f.Name] == nil && !slices.Contains(reports, f.Name) {
+			t.Errorf("%s is not tried", f.Name)
+		}
+	}
+	for name, set := range functions {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := kinglet.Options[pod]{Logger: slog.New(slog.DiscardHandler), Indexers: map[string]kinglet.IndexFunc[pod]{}, ConsistencyCheck: kinglet.ConsistencyCheck{Every: time.Minute}}
+				set(&opts)
+				r := newRig(t, opts, withUID(newPod("a", "n1"), "1"))
+				r.run()
+				defer r.end()
+				for i, label := range []string{"", "boom", "boom", ""} {
+					p := withUID(newPod("a", "n2"), "1")
+					p.Labels = map[string]string{"boom": label}
+					r.must(r.src.Update(p))
+					time.Sleep(5 * time.Minute)
+					func() {
+						defer func() { _ = recover() }() // a panic in the program's own call is its own
+						_ = r.informer.Wrote(p)
+					}()
+					r.src.Expire()
+					r.src.Disconnect(errors.New("cut"))
+					time.Sleep(5 * time.Minute)
+					r.must(r.src.Delete(key("a")))
+					r.must(r.src.Add(withUID(p, types.UID(fmt.Sprint(i)))))
+					time.Sleep(5 * time.Minute)
+				}
+				r.equal()
+				var panicked *store.PanicError
+				if !slices.ContainsFunc(r.errors(), func(err error) bool { return errors.As(err, &panicked) && panicked.Value == "boom" }) {
+					t.Errorf("reported %v", r.errors())
+				}
+			})
+		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +33,8 @@ type Options[T any] struct {
 	// objects that may be renamed against the rules.
 	RememberKeys bool
 	// UID distinguishes an object from a later one under the same key:
-	// metadata.uid if nil, for objects that have it.
+	// metadata.uid if nil, for objects that have it. A panic counts as none; the first
+	// is reported.
 	UID func(T) types.UID
 	// Equal reports whether two reads of one version are the same, so that a relist in
 	// which nothing changed changes nothing. If it is nil, they are compared by value, but
@@ -116,7 +119,8 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 			errs = append(errs, fmt.Errorf("KeyFunc is needed: %v is no metav1.Object", reflect.TypeFor[T]()))
 		}
 	}
-	if o.UID == nil {
+	uid := o.UID
+	if uid == nil {
 		if object {
 			o.UID = objectUID[T]
 		} else {
@@ -127,12 +131,46 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.OnError == nil {
 		o.OnError = log.failure
 	}
+	if uid != nil {
+		o.UID = o.guarded(uid)
+	}
 	if o.OnReadPath == nil {
 		o.OnReadPath = log.readPath
 	}
 	errs = append(errs, notNegative("MinWatchTimeout", o.MinWatchTimeout), notNegative("StopGrace", o.StopGrace))
 	errs = append(errs, o.reflector().Validate(), o.MutationDetection.Validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
+}
+
+// guarded returns UID with a panic taken for no UID. The first one is reported, on a
+// goroutine of its own, since UID is called under locks.
+func (o *Options[T]) guarded(uid func(T) types.UID) func(T) types.UID {
+	report, once := o.OnError, new(sync.Once)
+	return func(obj T) (is types.UID) {
+		defer func() {
+			if v := recover(); v != nil {
+				err := fmt.Errorf("Options.UID: %w", &store.PanicError{Value: v, Stack: debug.Stack()})
+				once.Do(func() { go report(err) })
+			}
+		}()
+		return uid(obj)
+	}
+}
+
+// checkedEqual is Equal for consistency checks, nil if it is: a panic, which is reported,
+// counts as a difference.
+func (o *Options[T]) checkedEqual() func(a, b T) bool {
+	if o.Equal == nil {
+		return nil
+	}
+	return func(a, b T) (same bool) {
+		defer func() {
+			if v := recover(); v != nil {
+				o.OnError(fmt.Errorf("Options.Equal: %w", &store.PanicError{Value: v, Stack: debug.Stack()}))
+			}
+		}()
+		return o.Equal(a, b)
+	}
 }
 
 // notNegative returns an error for an option that must not be negative, and is.
