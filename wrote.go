@@ -55,7 +55,8 @@ import (
 // the next change of its key, whatever that is, and a late answer may be shown
 // until then.
 //
-// Wrote costs a copy of the object, and is safe for concurrent use.
+// Wrote costs a copy of the object, and time in proportion to the writes that the watch
+// has not shown, as does a read by index. It is safe for concurrent use.
 func (i *Informer[T]) Wrote(obj T) error {
 	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), time.Time{})
 }
