@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/diagnostics/trouble"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -17,7 +18,8 @@ import (
 // value means the defaults.
 type SetOptions struct {
 	// StartupGrace is how long after Run, or after it was added if that was later, an
-	// informer may take to sync before Check fails; 2 minutes if 0.
+	// informer may take to sync before Check fails; 2 minutes if 0. In a set that is not
+	// run it is counted from when the informer was observed, once that has begun.
 	StartupGrace time.Duration
 	// MaxStale is how long reads may be older than the server, as far as that is known,
 	// before Check fails; 5 minutes if 0.
@@ -128,11 +130,12 @@ func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration
 	s.mu.Lock()
 	began, informers := s.began, slices.Clone(s.informers.entries)
 	s.mu.Unlock()
-	now, running := time.Now(), time.Duration(0)
+	now := time.Now()
 	failed := &HealthError{Total: len(informers)}
 	for _, e := range informers {
-		i := e.what.Status()
-		if !began.IsZero() {
+		i, running := e.what.Status(), time.Duration(0)
+		// A set may only observe, and never run.
+		if !began.IsZero() || i.Phase != reflector.Starting {
 			running = min(now.Sub(began), now.Sub(e.added))
 		}
 		what := unwell(&i, now, running)

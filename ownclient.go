@@ -50,7 +50,8 @@ import (
 // Dry runs are not recorded, nor are answers that are errors, requests under
 // WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
 // server, and subresources that answer with another type, except scale:
-// eviction, binding, token. If the answer to the deletion of a collection does not list
+// eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
+// feature gates, is an error for OnError, and not recorded either. If the answer to the deletion of a collection does not list
 // what was deleted, or some of it was marked for deletion before, what is left is listed,
 // within the request.
 //

@@ -46,6 +46,11 @@ func (r refusal) Error() string { return string(r) }
 var errRefused = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", refusal(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))
 
 func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *testing.T) {
+	t.Run("a set that runs", func(t *testing.T) { testCheck(t, true) })
+	t.Run("a set that only observes", func(t *testing.T) { testCheck(t, false) })
+}
+
+func testCheck(t *testing.T, runs bool) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := &fixed{st: kinglet.Status{Name: "pods"}}
 		set := kinglet.NewSet()
@@ -54,8 +59,12 @@ func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *tes
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- set.Run(ctx) }()
+		ended := make(chan error, 1)
+		if runs {
+			go func() { ended <- set.Run(ctx) }()
+		} else {
+			ended <- nil
+		}
 		pods.change(func(s *kinglet.Status) {
 			s.Phase, s.Since, s.LastError, s.FailingSince = reflector.BackingOff, time.Now(), errRefused, time.Now()
 		})
@@ -93,13 +102,17 @@ func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *tes
 		pods.change(func(s *kinglet.Status) { s.Phase, s.LastError, s.FailingSince = reflector.Watching, nil, time.Time{} })
 		want(set.Check)
 		// An informer that is added later has the same grace from then.
-		late := &fixed{st: kinglet.Status{Name: "late"}}
+		late := &fixed{st: kinglet.Status{Name: "late", Status: reflector.Status{Phase: reflector.Listing}}}
 		defer set.Observe(late)()
 		testbubble.Elapse(time.Minute)
 		want(set.Check)
 		testbubble.Elapse(time.Second)
 		if err := set.Check(nil); err == nil || !strings.Contains(err.Error(), "late: not synced 1m1s") {
 			t.Errorf("got %v", err)
+		}
+		if !runs {
+			late.change(func(s *kinglet.Status) { s.Phase = reflector.Starting })
+			want(set.Check)
 		}
 		stop()
 		if err := <-ended; err != nil {

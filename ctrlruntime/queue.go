@@ -80,6 +80,10 @@ type queue[request comparable] struct {
 	// took measures how long runs took, and waited how long their requests were queued.
 	took, waited histogram.Histogram
 
+	// made is when the queue was made. opening sets opened at the first Get.
+	made    time.Time
+	opening sync.Once
+
 	// hide removes the queue from the Set, and stop ends the count of unfinished work.
 	hide    func()
 	stop    chan struct{}
@@ -89,6 +93,8 @@ type queue[request comparable] struct {
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
+	// opened is when a worker asked for a request first.
+	opened time.Time
 	// running are the requests that are being processed.
 	running map[request]*processing[request]
 	// mostRunning is how many running has had since it was made.
@@ -133,6 +139,7 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 		name:    name,
 		workers: o.Workers,
 		limiter: limiter,
+		made:    time.Now(),
 		stop:    make(chan struct{}),
 		running: map[request]*processing[request]{},
 	}
@@ -186,6 +193,11 @@ func (q *queue[request]) Get() (item request, shutdown bool) {
 }
 
 func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown bool) {
+	q.opening.Do(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.opened = time.Now()
+	})
 	run, ok := q.keys.Take()
 	if !ok {
 		return item, 0, true

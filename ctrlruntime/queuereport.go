@@ -16,7 +16,7 @@ const mostShown = 32
 
 // Status implements kinglet.ObservableController. A run succeeded if controller-runtime
 // forgot its request, and failed if it added the request again with a rate limit; with
-// neither, its error was terminal. A run that asks for Requeue counts as failed. The
+// neither, its error was terminal. The gate opens when a worker asks for a request first. A run that asks for Requeue counts as failed. The
 // queue does not learn of panics, timeouts and changes that could not be mapped: these
 // are 0.
 func (q *queue[request]) Status() status.Controller {
@@ -26,7 +26,8 @@ func (q *queue[request]) Status() status.Controller {
 	s := status.Controller{
 		Name:          q.name,
 		Workers:       q.workers,
-		GateOpen:      true,
+		GateOpen:      !q.opened.IsZero(),
+		GateSince:     cmp.Or(q.opened, q.made),
 		Queued:        r.Queued,
 		Running:       r.Running,
 		Again:         r.Again,
@@ -41,6 +42,9 @@ func (q *queue[request]) Status() status.Controller {
 		Retries:       q.counts.failed - q.counts.terminal,
 		Runs:          q.took.Snapshot(),
 		Waits:         q.waited.Snapshot(),
+	}
+	if !s.GateOpen {
+		s.GateReason = "no worker has asked for a request yet"
 	}
 	s.Unfinished, s.OldestRun = q.unfinishedLocked()
 	return s

@@ -53,6 +53,27 @@ func TestAFakeClockMayBeSteppedWithoutWaitingForAnybody(t *testing.T) {
 	})
 }
 
+// A fake clock may be moved farther than a Duration reaches.
+func TestAFakeClockMayBeSetToAnyTime(t *testing.T) {
+	for _, from := range []time.Time{{}, time.Unix(0, 0), time.Now(), time.Now().AddDate(400, 0, 0)} {
+		for _, to := range []time.Time{from, from.Add(time.Minute), time.Now(), from.AddDate(1000, 0, 0), from.AddDate(-1000, 0, 0)} {
+			synctest.Test(t, func(t *testing.T) {
+				fake := testingclock.NewFakeClock(from)
+				q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: fake})
+				defer q.ShutDown()
+				q.AddAfter("a", time.Minute)
+				fake.SetTime(to)
+				synctest.Wait()
+				want := ""
+				if to.Sub(from) >= time.Minute {
+					want = "a"
+				}
+				equal(t, fmt.Sprintf("from %v to %v", from, to), drained(q), want)
+			})
+		}
+	}
+}
+
 // leapingClock is stepped once while a timer is being made: before it is made, and
 // after.
 type leapingClock struct {

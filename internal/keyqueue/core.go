@@ -249,7 +249,7 @@ func (c *core[K]) leaveHeap(r *record[K]) {
 
 // advance enqueues the keys that are due, and returns how many entered the queue.
 func (c *core[K]) advance(now int64) (ready int) {
-	for c.waiting.next() <= now {
+	for len(c.waiting) > 0 && c.waiting.next() <= now {
 		r := c.waiting.pop()
 		head := time.Duration(r.rank)
 		if c.headOf != nil {

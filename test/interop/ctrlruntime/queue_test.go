@@ -339,6 +339,35 @@ func TestADrainWaitsForWhatIsProcessed(t *testing.T) {
 	})
 }
 
+// A standby replica that warms up, or a kind whose first list takes long, is not broken.
+func TestRequestsThatWaitBeforeAnyWorkerHasAskedAreNoProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := kinglet.NewSet()
+		q := ctrlruntime.QueueOptions[int]{Set: set, Workers: 1}.NewQueue("warm", limiter())
+		defer q.ShutDown()
+		q.Add(1)
+		q.Add(2)
+		problems := func() (all string) {
+			testbubble.Pass(10 * time.Minute)
+			controllers, _ := set.Controllers()
+			s := controllers[0].Status()
+			for _, p := range s.Problems(time.Now()) {
+				all += fmt.Sprintf("%v %v for %v; ", p.Severity, p.Cause, time.Since(p.Since).Round(time.Minute))
+			}
+			return all
+		}
+		if got := problems(); got != "note gate_closed for 10m0s; " {
+			t.Errorf("before a worker asks: %s", got)
+		}
+		key, _ := q.Get()
+		q.Forget(key)
+		q.Done(key)
+		if got := problems(); got != "broken queue_behind for 20m0s; " {
+			t.Errorf("after the worker is gone: %s", got)
+		}
+	})
+}
+
 // A set shows what controller-runtime's controllers do, from their calls to their
 // queues.
 func TestASetShowsTheQueue(t *testing.T) {
