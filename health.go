@@ -19,7 +19,7 @@ import (
 type SetOptions struct {
 	// StartupGrace is how long after Run, or after it was added if that was later, an
 	// informer may take to sync before Check fails; 2 minutes if 0. In a set that is not
-	// run it is counted from when the informer was observed, once that has begun.
+	// run it is counted from when the informer began, or began to fail.
 	StartupGrace time.Duration
 	// MaxStale is how long reads may be older than the server, as far as that is known,
 	// before Check fails; 5 minutes if 0.
@@ -134,9 +134,15 @@ func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration
 	failed := &HealthError{Total: len(informers)}
 	for _, e := range informers {
 		i, running := e.what.Status(), time.Duration(0)
-		// A set may only observe, and never run.
-		if !began.IsZero() || i.Phase != reflector.Starting {
+		switch {
+		case !began.IsZero():
 			running = min(now.Sub(began), now.Sub(e.added))
+		case i.Phase != reflector.Starting: // the set only observes
+			running = now.Sub(i.Since)
+			if !i.FailingSince.IsZero() {
+				running = max(running, now.Sub(i.FailingSince))
+			}
+			running = min(running, now.Sub(e.added))
 		}
 		what := unwell(&i, now, running)
 		if what == "" {

@@ -103,7 +103,7 @@ func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav
 func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
 	if w.resource.GroupResource() == corev1.Resource("namespaces") {
 		// Informers without specs cannot tell whether this was the last finalizer.
-		if d := source.DeleteAnswer(body); d.Gone && !d.Status && w.key.Name != "" {
+		if d := source.DeleteAnswer(w.resource.GroupResource(), body); d.Gone && !d.Status && w.key.Name != "" {
 			return i.notWritten(w.key, i.removed(w.key, own.Removal{UID: d.UID, Version: d.Version, Sent: w.sent}))
 		}
 	}
@@ -122,7 +122,7 @@ func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
 
 // deletedOne records the answer to the delete of one object.
 func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
-	d := source.DeleteAnswer(body)
+	d := source.DeleteAnswer(w.resource.GroupResource(), body)
 	switch {
 	case !d.Gone && d.Status:
 		return nil

@@ -113,6 +113,19 @@ func testCheck(t *testing.T, runs bool) {
 		if !runs {
 			late.change(func(s *kinglet.Status) { s.Phase = reflector.Starting })
 			want(set.Check)
+			// It begins an hour after it was observed, such as with a Lease.
+			testbubble.Elapse(time.Hour)
+			late.change(func(s *kinglet.Status) { s.Phase, s.Since = reflector.Listing, time.Now() })
+			want(set.Check)
+			testbubble.Elapse(time.Minute)
+			late.change(func(s *kinglet.Status) {
+				s.FailingSince, s.Phase, s.Since = s.Since, reflector.BackingOff, time.Now()
+			})
+			want(set.Check)
+			testbubble.Elapse(time.Second)
+			if err := set.Check(nil); err == nil || !strings.Contains(err.Error(), "late: not synced 1m1s") {
+				t.Errorf("got %v", err)
+			}
 		}
 		stop()
 		if err := <-ended; err != nil {

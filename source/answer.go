@@ -358,7 +358,7 @@ type Deletion struct {
 // DeleteAnswer reads a server's answer to the delete of one object, or to a write that may
 // have removed it: a Status, or the object. An object that was only marked for deletion comes
 // as it is now.
-func DeleteAnswer(body []byte) (d Deletion) {
+func DeleteAnswer(of schema.GroupResource, body []byte) (d Deletion) {
 	gvk, st, m := readDeleted(body)
 	switch {
 	case gvk == encoding.StatusKind:
@@ -369,16 +369,16 @@ func DeleteAnswer(body []byte) (d Deletion) {
 	case m != nil:
 		grace := m.DeletionGracePeriodSeconds
 		d.Gone = len(m.Finalizers) == 0 && (grace == nil || *grace == 0)
-		if gvk == namespaceKind {
-			d.Gone = namespaceGone(body)
+		if of == corev1.Resource("namespaces") {
+			d.Gone = gvk == namespaceKind && namespaceGone(body)
 		}
 		d.UID, d.Version = m.UID, m.ResourceVersion
 	}
 	return d
 }
 
-// namespaceGone reports whether the answer is a namespace that a write removed. It has
-// finalizers in its spec, too.
+// namespaceGone reports whether an answer with a whole namespace tells that a write removed
+// it. It has finalizers in its spec, too, which metadata alone does not have.
 func namespaceGone(body []byte) bool {
 	var ns corev1.Namespace
 	enc := encoding.Of(body[0])

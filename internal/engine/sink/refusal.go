@@ -26,6 +26,9 @@ func (s *Sink[T]) entering(it *source.Item[T], deleted bool) {
 		var none T
 		it.Object, it.Memo = none, nil
 		it.Err = &source.ItemError{Stage: source.StageKey, Key: it.Key, ResourceVersion: it.ResourceVersion, Err: err}
+		if it.Key == (store.Key{}) {
+			s.failures = append(s.failures, it.Err) // the reflector took it for an item with a key
+		}
 		return
 	}
 	if !deleted {
@@ -36,7 +39,7 @@ func (s *Sink[T]) entering(it *source.Item[T], deleted bool) {
 // refuse quarantines a version that cannot be stored. The last good one stays,
 // unless RemoveUndecodable is set, which adds a delete to ops.
 func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
-	_, held := s.opts.Store.Get(item.Key)
+	_, held := s.latest(ops, item.Key)
 	s.Quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
 	s.pinOwn(item.Key)
 	s.failedItem(item)

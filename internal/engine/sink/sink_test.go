@@ -3,7 +3,9 @@ package sink_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -141,6 +143,60 @@ func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
 				t.Errorf("synced %d times", s.synced)
 			}
 		})
+	}
+}
+
+// How many events a source sends at once changes neither what is held nor what is quarantined.
+func TestStoreAndQuarantineAreTheSameHoweverEventsAreBatched(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		remove := rng.IntN(2) == 0
+		var events []source.Event[*object]
+		for version := range 2 + rng.IntN(6) {
+			name, uid := string("ab"[rng.IntN(2)]), string("uv"[rng.IntN(2)])
+			e := modified(good(name, uid, strconv.Itoa(10+version)))
+			switch rng.IntN(5) {
+			case 0:
+				e = modified(broken(name, uid, e.ResourceVersion))
+			case 1:
+				e.Object.name = "other" // it has another key than it came with
+			case 2:
+				e.Type = source.Deleted
+			}
+			events = append(events, e)
+		}
+		outcome := func(size int) (out string) {
+			s := newStages(t, func(o *sink.Options[*object]) { o.RemoveUndecodable = remove })
+			s.list("1", good("a", "u", "1"))
+			for batch := range slices.Chunk(slices.Clone(events), size) {
+				s.apply(batch[len(batch)-1].ResourceVersion, batch...)
+			}
+			for _, q := range s.Quarantine.List() {
+				out += fmt.Sprintf("%s %t; ", q.Key, q.Stale)
+			}
+			return out + fmt.Sprintf("a %q b %q", s.held("a"), s.held("b"))
+		}
+		one, all := outcome(1), outcome(len(events))
+		if one != all {
+			for _, e := range events {
+				t.Logf("%s %s %s %s %v", e.Type, e.Key, e.UID, e.ResourceVersion, e.Err)
+			}
+			t.Fatalf("remove %t: one by one %s; at once %s", remove, one, all)
+		}
+	}
+}
+
+// A program's own source may forget the key of an item that it has read.
+func TestAnItemWithoutAKeyIsReported(t *testing.T) {
+	s := newStages(t, nil)
+	reported := 0
+	s.onReport = func(error) { reported++ }
+	keyless := good("a", "u", "1")
+	keyless.Key = store.Key{}
+	s.list("1", keyless)
+	s.apply("2", modified(keyless))
+	if reported != 2 {
+		t.Errorf("%d of 2 were reported", reported)
 	}
 }
 

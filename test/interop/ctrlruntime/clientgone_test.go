@@ -80,6 +80,46 @@ func TestWhatAClientFreedOfItsLastFinalizerIsGone(t *testing.T) {
 	}
 }
 
+// A namespace has finalizers in its spec, and often none in its metadata.
+func TestANamespaceThatLivesStaysInReadsHoweverItIsWritten(t *testing.T) {
+	of := clusterScoped("Namespace", &corev1.Namespace{})
+	for n := range 3 * 3 * 2 {
+		writes, reads, ending := allForms[n%3], allForms[n/3%3], n/9 == 1
+		t.Run(fmt.Sprintf("written %s, read %s, ending %t", writes, reads, ending), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				created := of("typed").(*corev1.Namespace)
+				created.Spec.Finalizers = []corev1.FinalizerName{corev1.FinalizerKubernetes}
+				if ending {
+					created.Finalizers = []string{"a/b"}
+				}
+				_, err := w.storage.Create(created)
+				ok(t, err)
+				if ending {
+					_, err := w.storage.Delete(corev1.Resource("namespaces"), types.NamespacedName{Name: "a"}, nil)
+					ok(t, err)
+				}
+				client, end := w.withClient(ctrlruntime.Options{}, cache.Options{})
+				defer end()
+				w.server.Release()
+				_, err = client.cache.GetInformer(t.Context(), of(reads))
+				ok(t, err)
+				synctest.Wait()
+				w.server.Hold()
+				ok(t, client.Patch(t.Context(), of(writes), rawPatch(`{"metadata":{"labels":{"x":"y"}}}`)))
+				client.behindBy(time.Second)
+				for _, later := range []time.Duration{0, time.Second, time.Minute, time.Hour} {
+					testbubble.Pass(later)
+					out := of(reads)
+					if err := client.Get(t.Context(), keyed("", "a"), out); err != nil || out.GetLabels()["x"] != "y" {
+						t.Errorf("after %v: %v, %v", later, out.GetLabels(), err)
+					}
+				}
+			})
+		})
+	}
+}
+
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
