@@ -41,9 +41,9 @@ type Options[T any] struct {
 	// for what readers may write: the text of a Quantity, the size of a protobuf message,
 	// locks, and, if the objects have a version, what is not exported beside exported
 	// fields. Without a version, objects with a lock beside fields that are not exported
-	// always differ. In a ConsistencyCheck nil slices and maps equal empty ones. It is called only if UID and resource version are equal: in a
-	// relist, for objects without a version that a watch sends as added again, and by a
-	// ConsistencyCheck, on its goroutine.
+	// always differ. In a ConsistencyCheck nil slices and maps equal empty ones. It is called
+	// only if UID and resource version are equal: in a relist, for objects without a version
+	// that a watch sends as added again, and by a ConsistencyCheck, on its goroutine.
 	Equal func(a, b T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
@@ -149,8 +149,10 @@ func (o *Options[T]) guarded(uid func(T) types.UID) func(T) types.UID {
 	return func(obj T) (is types.UID) {
 		defer func() {
 			if v := recover(); v != nil {
-				err := fmt.Errorf("Options.UID: %w", &store.PanicError{Value: v, Stack: debug.Stack()})
-				once.Do(func() { go report(err) })
+				once.Do(func() { // a stack for each event would cost more than the event
+					err := fmt.Errorf("Options.UID: %w", &store.PanicError{Value: v, Stack: debug.Stack()})
+					go report(err)
+				})
 			}
 		}()
 		return uid(obj)

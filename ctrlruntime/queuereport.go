@@ -16,9 +16,9 @@ const mostShown = 32
 
 // Status implements kinglet.ObservableController. A run succeeded if controller-runtime
 // forgot its request, and failed if it added the request again with a rate limit; with
-// neither, its error was terminal. The gate opens when a worker asks for a request first. A run that asks for Requeue counts as failed. The
-// queue does not learn of panics, timeouts and changes that could not be mapped: these
-// are 0.
+// neither, its error was terminal. A run that asks for Requeue counts as failed. The gate
+// opens when a worker asks for a request for the first time. The queue does not learn of
+// panics, timeouts and changes that could not be mapped: these are 0.
 func (q *queue[request]) Status() status.Controller {
 	r := q.keys.Report(0)
 	q.mu.Lock()

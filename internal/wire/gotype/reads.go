@@ -77,7 +77,7 @@ func (d *Drops) Fill(v reflect.Value) {
 	d.set(v, func(f reflect.Value) { fill(f, LeftOut) })
 }
 
-// maxFilled is how many values fill gives at most, seven times those of a Pod.
+// maxFilled is how many values fill gives at most, far more than a Pod has.
 const maxFilled = MaxParts
 
 // place is a value that fill is to give, and the place that it is in.
