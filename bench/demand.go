@@ -41,7 +41,7 @@ var secretsResource = corev1.SchemeGroupVersion.WithResource("secrets")
 // they have memory for.
 func demandRows(s size) []row {
 	few := secrets{N: s.scaled(33_000, 300), Bytes: 32 << 10}
-	hostile := secrets{N: s.scaled(700, 20), Bytes: 1e6, budget: int64(s.scaled(256e6, 8e6))}
+	hostile := secrets{N: s.scaled(700, 20), Bytes: s.scaled(1e6, 1e5), budget: int64(s.scaled(256e6, 8e5))}
 	return []row{
 		{
 			name: "secrets on demand", engines: []string{clientGo, kinglets, metadataOf}, once: true,

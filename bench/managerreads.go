@@ -98,7 +98,7 @@ func measureReads(ctx context.Context, w *managed) error {
 	}
 	one := func(i int) client.ListOption { return client.MatchingFields{byHundredth: fmt.Sprint(i)} }
 	steps := []step{
-		{"get", w.job.Size.scaled(200_000, 10_000), get},
+		{"get", w.job.Size.scaled(200_000, 2_000), get},
 		{"list", w.job.Size.scaled(200, 10), func(i int) error { return list(g.n/100, one(i%100))(i) }},
 		{"fields", w.job.Size.scaled(200, 10), list(g.n/1000, client.MatchingFields{byTenth: "1", byOtherTenth: "2"})},
 	}
@@ -107,7 +107,7 @@ func measureReads(ctx context.Context, w *managed) error {
 		if err != nil {
 			return err
 		}
-		steps = append(steps, step{"view", w.job.Size.scaled(5_000_000, 250_000), func(i int) error {
+		steps = append(steps, step{"view", w.job.Size.scaled(5_000_000, 20_000), func(i int) error {
 			if _, ok := view.Get(keys[i%len(keys)]); !ok {
 				return fmt.Errorf("%s is missing", keys[i%len(keys)])
 			}

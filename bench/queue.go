@@ -96,7 +96,7 @@ func (j *job) perOperation(n int, do func()) (measure, error) {
 }
 
 func queueCycle(_ context.Context, j *job) (measure, error) {
-	q, keys, rounds := newQueue(j.Engine), queueKeys(1000), j.Size.scaled(3000, 200)
+	q, keys, rounds := newQueue(j.Engine), queueKeys(1000), j.Size.scaled(3000, 20)
 	round := func() {
 		for _, k := range keys {
 			q.Add(k)

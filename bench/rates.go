@@ -23,6 +23,8 @@ type rate struct {
 	// spaced sends them at equal intervals.
 	spaced bool
 	window time.Duration
+	// calm is how long informers are left alone before the first event.
+	calm time.Duration
 }
 
 // delayed are engines of the rows of rates: kinglet's informers with another MaxDelay than
@@ -37,14 +39,19 @@ func rateEngines() []string {
 	return append(engines, drain)
 }
 
+// quickEvents are the most that are measured for a look.
+const quickEvents = 200
+
 // rateRows measure an event at the rates that clusters have, where waking up costs more
 // than decoding.
 func rateRows(s size) []row {
 	var rows []row
 	add := func(name string, r rate, figures []figure) {
-		of := &testpods.Options{Pods: max(s.Pods/5, 500), Namespaces: r.informers}
+		of := &testpods.Options{Pods: max(s.Pods/5, s.scaled(500, 100)), Namespaces: r.informers}
+		r.calm = time.Second
 		if s.Quick {
-			r.window /= 20
+			r.window = min(r.window/20, time.Duration(quickEvents/(r.perSecond*float64(r.informers))*float64(time.Second)))
+			r.calm /= 20
 		}
 		r.encoding, r.secure = replay.Protobuf, true
 		rows = append(rows, row{
@@ -212,7 +219,7 @@ func (r *rate) startAll(ctx context.Context, j *job, c *testpods.Collection) (h 
 		}))
 	}
 	settled()
-	return h, stop, sleep(ctx, time.Second)
+	return h, stop, sleep(ctx, r.calm)
 }
 
 // drain reads the same streams and throws away what it reads.
@@ -237,7 +244,7 @@ func (r *rate) drain(ctx context.Context, j *job, c *testpods.Collection, contro
 		streams = append(streams, d)
 		reading.Go(func() { _, _ = io.CopyBuffer(io.Discard, struct{ io.Reader }{d.body}, d.buf) })
 	}
-	if err := sleep(ctx, 2*time.Second); err != nil {
+	if err := sleep(ctx, 2*r.calm); err != nil {
 		return nil, err
 	}
 	cost, err := j.phase("rate", func() error {

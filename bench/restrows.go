@@ -51,7 +51,7 @@ func restRows(s size) []row {
 const stalledRounds = 50
 
 // idleInformers are measured at once. Each watches a namespace that has nothing.
-func (j *job) idleInformers() int { return j.Size.scaled(1000, 120) }
+func (j *job) idleInformers() int { return j.Size.scaled(1000, 40) }
 
 // measureIdle measures what an idle informer takes beyond a bare watch: the same number
 // of each, one after the other, when each has had a bookmark, since the stack of a watch
