@@ -249,11 +249,14 @@ func (l *ledger[T]) became(key Key, size int64, short bool) {
 	l.shortLocked(key, was)
 }
 
-// forget gives up the wish for an object that the server does not have.
-func (l *ledger[T]) forget(key Key) {
+// forget gives up the wish for an object that the server does not have, or that need not be
+// whole, if it is still what the store holds; another is counted when it comes.
+func (l *ledger[T]) forget(key Key, still func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.shortLocked(key, 0)
+	if still() {
+		l.shortLocked(key, 0)
+	}
 }
 
 // fits returns the keys of objects for which there was no room and is now, a few of them, and

@@ -457,17 +457,22 @@ func (o *OnDemand[T]) takeHeld(to map[Key]struct{}) {
 }
 
 // look makes the stored object of a key metadata if it is not to be whole any more, and
-// reports whether it is to be, and has to be read for that.
+// reports whether it is to be, and has to be read for that. What is metadata, and neither
+// held nor chosen, lacks no room.
 func (o *OnDemand[T]) look(key Key) (obj T, reads bool) {
 	obj, ok := o.store.Get(key)
 	if !ok {
 		return obj, false
 	}
-	wanted := o.wants(key, obj)
-	if !wanted && !partial(obj) {
+	switch is := partial(obj); {
+	case o.wants(key, obj):
+		return obj, is
+	case !is:
 		o.makePartial(key, obj)
+	case !o.chosen(obj):
+		o.ledger.forget(key, o.still(key, obj))
 	}
-	return obj, wanted && partial(obj)
+	return obj, false
 }
 
 // makePartial stores a whole object's metadata in its place.
@@ -510,7 +515,7 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	case p == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		o.ledger.forget(key) // the watch will tell; until then it takes no room from others
+		o.ledger.forget(key, o.still(key, obj)) // the watch will tell; until then it takes no room from others
 		return nil
 	case err != nil:
 		return err
@@ -520,10 +525,7 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 	case o.state(whole) != at:
 		return errAhead
 	}
-	size, ok := o.ledger.take(key, whole, o.holds(key), func() bool {
-		now, there := o.store.Get(key)
-		return there && any(now) == any(obj)
-	})
+	size, ok := o.ledger.take(key, whole, o.holds(key), o.still(key, obj))
 	switch {
 	case !ok:
 		return nil // another informer was faster
@@ -533,6 +535,14 @@ func (o *OnDemand[T]) readWhole(ctx context.Context, key Key, obj T) error {
 		o.ledger.budget.Give(size)
 	}
 	return nil
+}
+
+// still reports whether an object is what the store holds.
+func (o *OnDemand[T]) still(key Key, obj T) func() bool {
+	return func() bool {
+		now, there := o.store.Get(key)
+		return there && any(now) == any(obj)
+	}
 }
 
 // substitute stores another form of a stored object, unless that has changed: a whole one,

@@ -78,9 +78,9 @@ type Options[T any] struct {
 	// pages the first list nevertheless has no cache, and its relists are paged as
 	// well. Any other value, 500 included, is the limit of every list.
 	PageSize int64
-	// MaxObjects is the most objects that the informer may hold, and MaxListBytes the
-	// most bytes that a list may take on the wire, over all of its pages. If 0, they
-	// are reflector.DefaultMaxObjects (2^25) and DefaultMaxListBytes (48 GiB), which
+	// MaxObjects is the most objects that the informer may hold, of all its sources
+	// together, and MaxListBytes the most bytes that a list may take on the wire, over
+	// all of its pages. If 0, they are reflector.DefaultMaxObjects (2^25) and DefaultMaxListBytes (48 GiB), which
 	// only an endless list reaches. What exceeds them is refused with a *LimitError and
 	// requested again with backoff; the objects that are held stay. To protect a
 	// process's memory, set them lower, and source.Options.MaxObjectBytes for the size

@@ -35,9 +35,9 @@ type clientWrite struct {
 // answeredWithObject are the subresources whose answer is the object itself.
 var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize", "approval", "finalize"}
 
-// writeOf returns what a request writes; ok is false if it writes nothing that an
-// informer could record. known reports the resources that have an informer.
-func writeOf(req *http.Request, known func(schema.GroupResource) bool) (w clientWrite, ok bool) {
+// writeOf returns what a request writes, whose path on its server is path; ok is false if it
+// writes nothing that an informer could record. known reports the resources that have an informer.
+func writeOf(req *http.Request, path string, known func(schema.GroupResource) bool) (w clientWrite, ok bool) {
 	switch req.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 	case http.MethodDelete:
@@ -48,7 +48,7 @@ func writeOf(req *http.Request, known func(schema.GroupResource) bool) (w client
 	if req.URL.Query().Get("dryRun") != "" || req.Context().Value(withoutOwnWrites{}) != nil {
 		return w, false
 	}
-	resource, key, sub, ok := source.ObjectOf(req.URL.Path, known)
+	resource, key, sub, ok := source.ObjectOf(path, known)
 	w.scale = sub == "scale"
 	if !ok || !w.scale && !slices.Contains(answeredWithObject, sub) {
 		return w, false

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/internal/roundtrip"
 )
@@ -49,8 +50,8 @@ import (
 //
 // Dry runs are not recorded, nor are answers that are errors, requests under
 // WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
-// server, and subresources that answer with another type, except scale:
-// eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
+// server unless Host says otherwise, and subresources that answer with another type, except
+// scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
 // feature gates, is an error for OnError, and not recorded either. If the answer to the deletion of a collection does not list
 // what was deleted, or some of it was marked for deletion before, what is left is listed,
 // within the request.
@@ -59,6 +60,11 @@ import (
 // decoding for each write and informer. The zero value is ready to use. All methods are
 // safe for concurrent use.
 type OwnWrites struct {
+	// Host is the rest.Config.Host of the clients. It is needed only if their API server is
+	// itself behind the proxy subresource of an object, as Karmada's and Clusternet's member
+	// clusters are. It must be set before Wrap is called.
+	Host string
+
 	mu sync.RWMutex
 	// What follows is by resource, and guarded by mu. written is when the program last
 	// wrote to it.
@@ -163,20 +169,34 @@ func (o *OwnWrites) wrote(resource schema.GroupResource) []ownInformer {
 // Wrap returns a transport that sends requests through rt and records the writes among
 // them. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
-	return &ownTransport{own: o, next: rt}
+	t := &ownTransport{own: o, next: rt}
+	// With an invalid Host there is no client.
+	if host, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: o.Host}); err == nil {
+		t.base = strings.TrimSuffix(host.Path, "/")
+	}
+	return t
 }
 
 type ownTransport struct {
 	own  *OwnWrites
 	next http.RoundTripper
+	// base is the path of the server.
+	base string
+	// warned is done once a write has been left out because of a proxy.
+	warned sync.Once
 }
 
 // WrappedRoundTripper returns the transport below, for client-go.
 func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	w, ok := writeOf(req, t.own.knows)
+	path := req.URL.Path
+	if under, ok := strings.CutPrefix(path, t.base); ok && strings.HasPrefix(under, "/") {
+		path = under
+	}
+	w, ok := writeOf(req, path, t.own.knows)
 	if !ok {
+		t.warn(req)
 		return t.next.RoundTrip(req)
 	}
 	w.sent = time.Now()
@@ -216,6 +236,28 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return resp, nil
+}
+
+// warn reports a write that may be to the informers' server, and is left out because of the
+// proxy that it goes through.
+func (t *ownTransport) warn(req *http.Request) {
+	proxy, path, through := strings.Cut(req.URL.Path, "/proxy/")
+	if !through || t.base != "" {
+		return
+	}
+	w, ok := writeOf(req, "/"+path, t.own.knows)
+	if !ok || !t.own.knows(w.resource.GroupResource()) {
+		return
+	}
+	t.warned.Do(func() {
+		t.own.mu.RLock()
+		informers := t.own.informers[storedAs(w.resource.GroupResource())]
+		t.own.mu.RUnlock()
+		err := fmt.Errorf("own writes: those to %s through %s/proxy are not recorded, as they may be to another server; if it is the informers' own, set OwnWrites.Host", w.resource.GroupResource(), proxy)
+		for _, i := range informers {
+			i.informer.report(err)
+		}
+	})
 }
 
 // decompressed returns a body without its encoding, which net/http leaves on an answer if

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
@@ -406,5 +408,96 @@ func TestAnIndexOfWhatAnySourceLeavesOutIsAnError(t *testing.T) {
 	}
 	if err := inf.SetSources(lacks); !errors.Is(err, errLacks) || inf.SourceSynced("a") == nil {
 		t.Errorf("SetSources, which is to change nothing then: %v", err)
+	}
+}
+
+// TestMaxObjectsBoundsAllScopesTogether is of lists that end at the same time, and of
+// watches at the limit, where what adds nothing goes on.
+func TestMaxObjectsBoundsAllScopesTogether(t *testing.T) {
+	const limit = 10
+	for name, in := range map[string][]int{
+		"two scopes that fit alone": {6, 6}, "many": {3, 3, 3, 3, 3}, "one that does not fit": {11, 2}, "full": {4, 6},
+	} {
+		for _, pages := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in pages %v", name, pages), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var pods []pod
+					total := 0
+					for ns, n := range in {
+						for i := range n {
+							pods = append(pods, podIn(fmt.Sprint(ns), fmt.Sprint(i), "n"))
+						}
+						total += n
+					}
+					opts := kinglet.Options[pod]{MaxObjects: limit, DisableWatchList: pages}
+					if pages {
+						opts.PageSize = 2
+					}
+					r := newScopedRig(t, opts, namespaces(pods...))
+					r.run()
+					defer r.end()
+					held := func() int {
+						n := r.informer.Store().Len()
+						if n > limit {
+							t.Fatalf("%d objects are held", n)
+						}
+						return n
+					}
+					for range 100 {
+						testbubble.Pass(time.Second)
+						held()
+					}
+					if refused := errors.As(errors.Join(r.errors()...), new(*kinglet.LimitError)); r.informer.HasSynced() != (total <= limit) || refused != (total > limit) {
+						t.Fatalf("synced %v, with the errors %v", r.informer.HasSynced(), r.errors())
+					}
+					// Once there are few enough, all are there.
+					for _, p := range pods {
+						if p.Name != "0" && total > limit {
+							total--
+							r.must(r.sources[p.Namespace].Delete(kinglet.Key{Namespace: p.Namespace, Name: p.Name}))
+						}
+					}
+					testbubble.Pass(5 * time.Minute)
+					if held() != total || !r.informer.HasSynced() {
+						t.Fatalf("%d of %d are held: %v", held(), total, r.errors())
+					}
+					for n := range in {
+						if total < limit {
+							total++
+							r.must(r.sources["0"].Add(podIn("0", fmt.Sprint("more", n), "n")))
+						}
+					}
+					// Lists of what is there take no more room.
+					before := len(r.errors())
+					for _, src := range r.sources {
+						src.Disconnect(apierrors.NewResourceExpired("too old"))
+					}
+					testbubble.Pass(time.Minute)
+					for _, err := range r.errors()[before:] {
+						if errors.As(err, new(*kinglet.LimitError)) {
+							t.Errorf("a relist at the limit: %v", err)
+						}
+					}
+					last := fmt.Sprint(len(in) - 1)
+					r.must(r.sources["0"].Add(podIn("0", "too many", "n")))
+					testbubble.Pass(10 * time.Second)
+					held()
+					r.must(r.sources[last].Update(podIn(last, "0", "other")))
+					synctest.Wait()
+					if p, ok := r.informer.Store().Get(kinglet.Key{Namespace: last, Name: "0"}); !ok || p.Spec.NodeName != "other" {
+						t.Errorf("an update at the limit is not there: %+v, %v", p, r.errors())
+					}
+					r.must(r.sources[last].Delete(kinglet.Key{Namespace: last, Name: "0"}))
+					synctest.Wait()
+					if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: last, Name: "0"}); ok {
+						t.Error("a delete at the limit is not done")
+					}
+					testbubble.Pass(5 * time.Minute)
+					if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "0", Name: "too many"}); !ok {
+						t.Errorf("what fits now is not there: %v", r.errors())
+					}
+				})
+			})
+		}
 	}
 }

@@ -30,8 +30,8 @@ type ScopedSource[T any] struct {
 	Whole source.Source[T]
 }
 
-// NamespaceScope returns the scope of one namespace, of keys without a cluster. Its ID
-// is the namespace.
+// NamespaceScope returns the scope of one namespace, or of cluster-scoped objects if
+// namespace is empty. Its ID is the namespace.
 func NamespaceScope(namespace string) Scope {
 	return Scope{ID: namespace, Span: store.NamespaceSpan(namespace)}
 }
@@ -103,6 +103,7 @@ type sources[T any] struct {
 	// epoch grows with each source, and whenever a server began to number anew: a version
 	// may stand for another object from then on.
 	epoch   atomic.Uint64
+	arrived sink.Arrived
 	running sync.WaitGroup
 	// changing is held while sources are removed. It is locked before mu.
 	changing sync.Mutex
@@ -238,6 +239,7 @@ func (p *sources[T]) pipeline(s ScopedSource[T], before string) (_ *pipeline[T],
 		Report:            i.opts.OnError,
 		Synced:            func() { p.listed(one) },
 		Stepped:           stepped,
+		Arrived:           &p.arrived,
 		Epoch:             &p.epoch,
 		Live:              p.live.Load,
 		Several:           p.several.Load,

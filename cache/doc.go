@@ -45,6 +45,9 @@
 // others. The client decodes, as with client-go, if it is not a *rest.RESTClient or
 // accepts nothing that kinglet reads, if the server sends what kinglet cannot read,
 // or if one of the functions with a context was replaced: the new one gets the objects.
+// A client whose NegotiatedSerializer applies defaults or converts, which those of
+// generated clients do not, has to decode itself: give it as closures, without
+// source.WrapTransport.
 //
 // Everything else that passes closures (clientsets, dynamic and metadata clients,
 // controller-runtime) is decoded by its client, unless source.WrapTransport was

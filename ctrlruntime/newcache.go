@@ -123,6 +123,7 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 
 		generations: make(map[schema.GroupVersionKind]int),
 	}
+	c.own.Host = cfg.Host
 	return c, nil
 }
 

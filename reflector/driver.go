@@ -17,8 +17,6 @@ type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
-	// room is at least how many more objects the sink has room for; 0 if unknown.
-	room int64
 
 	// now is the request or wait under way; next is the one that follows it. next.Kind
 	// is 0 while the one under way goes on.
@@ -72,6 +70,7 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	d.share()
 	if ctx.Err() != nil {
 		d.step(machine.Input{Kind: machine.Stop})
+		d.staging(0)
 		d.share()
 		return false
 	}
@@ -200,7 +199,6 @@ func (d *driver[T]) publish() {
 	d.unpublished = nil
 	r := d.reflector
 	r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
-	d.room = 0
 }
 
 // step steps the machine with an input other than a page or an event.
@@ -227,6 +225,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 		}
 	case machine.Discard:
 		d.staged = stage[T]{}
+		d.staging(0)
 	case machine.Publish:
 		r.takeFinding() // this list answers the finding
 		publish := *e

@@ -6,40 +6,43 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// withinLimits returns a *LimitError if what is staged exceeds a limit. When a
-// request returns that error, the machine discards what is staged.
+// withinLimits returns a *LimitError if what is staged, with what the sink holds of other
+// scopes, exceeds a limit. When a request returns that error, the machine discards what is
+// staged.
 func (d *driver[T]) withinLimits() error {
-	o := &d.reflector.options
-	switch s := &d.staged; {
-	case s.items > o.MaxObjects:
-		return &LimitError{Option: "MaxObjects", Limit: o.MaxObjects, Reached: s.items}
-	case s.bytes > o.MaxListBytes:
+	o, s := &d.reflector.options, &d.staged
+	if s.items > 0 {
+		if reached := s.items + d.staging(s.items); reached > o.MaxObjects {
+			return &LimitError{Option: "MaxObjects", Limit: o.MaxObjects, Reached: reached}
+		}
+	}
+	if s.bytes > o.MaxListBytes {
 		return &LimitError{Option: "MaxListBytes", Limit: o.MaxListBytes, Reached: s.bytes}
 	}
 	return nil
 }
 
+// staging tells a Sized sink how many objects are staged, and returns how many others it
+// has.
+func (d *driver[T]) staging(n int64) (others int64) {
+	if sized, ok := d.reflector.sink.(Sized); ok {
+		others = int64(sized.Staging(d.reflector.options.Scope, int(n)))
+	}
+	return others
+}
+
 // fitting returns the part of a watch's batch that the sink has room for, and
-// a *LimitError if that is not all of it. It asks the sink for its size only
-// when the events since the last time could have filled it.
+// a *LimitError if that is not all of it.
 func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) {
-	if d.machine.Phase != machine.Watching {
-		return batch, nil
-	}
-	if d.room -= int64(len(batch)); d.room >= 0 {
-		return batch, nil
-	}
 	r := d.reflector
 	sized, ok := r.sink.(Sized)
-	if !ok {
-		d.room = r.options.MaxObjects
+	if !ok || d.machine.Phase != machine.Watching {
 		return batch, nil
 	}
 	size, limit := int64(sized.Len()), r.options.MaxObjects
-	if d.room = limit - size - int64(len(batch)); d.room >= 0 {
+	if size+int64(len(batch)) <= limit {
 		return batch, nil
 	}
-	d.room = 0
 	// Whether the batch fits depends on which keys are new. there records, for
 	// each key seen in the batch, whether its object exists.
 	there := map[store.Key]bool{}
@@ -57,12 +60,12 @@ func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) 
 		there[e.Key] = is
 		switch {
 		case is && !was:
-			size++
+			// Sources together may hold more: what adds nothing goes on.
+			if size++; size > limit {
+				return batch[:i], &LimitError{Option: "MaxObjects", Limit: limit, Reached: size}
+			}
 		case was && !is:
 			size--
-		}
-		if size > limit {
-			return batch[:i], &LimitError{Option: "MaxObjects", Limit: limit, Reached: size}
 		}
 	}
 	return batch, nil

@@ -29,10 +29,15 @@ type Sink[T any] interface {
 }
 
 // Sized is a Sink that knows how many objects it holds. With it,
-// Options.MaxObjects also bounds what watches add.
+// Options.MaxObjects also bounds what watches add, and what several reflectors fill
+// together. Its methods are called from the reflector's goroutine.
 type Sized interface {
-	// Len is called from the reflector's goroutine.
+	// Len returns how many objects the sink holds or Staging has announced.
 	Len() int
+	// Staging announces that n objects of a list of a scope have arrived, or with 0
+	// that they were discarded. Replace ends it as well. Staging returns how many
+	// objects the sink holds, or others have announced, beside those of the scope.
+	Staging(scope store.Scope, n int) (others int)
 }
 
 // Comparing is a Sink that knows which events changed nothing, for Status.Duplicates.

@@ -76,6 +76,9 @@ func (r *recorder) Len() int {
 	return len(r.held)
 }
 
+// Staging implements Sized: all is of one scope.
+func (r *recorder) Staging(store.Scope, int) int { return 0 }
+
 func describe(i *source.Item[*thing]) string {
 	if i.Err != nil {
 		return fmt.Sprintf("%s@%s!", i.Key, i.ResourceVersion)

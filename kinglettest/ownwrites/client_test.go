@@ -107,6 +107,11 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 		answer                   answers
 		told                     bool
 	}{
+		{"a create behind the proxy of Host", "POST", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, true},
+		{"an update behind the proxy of Host", "PUT", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/namespaces/ns/pods/b", "{}", answers{status: 200, body: made}, true},
+		{"a create behind another proxy", "POST", "/api/v1/namespaces/vc/services/https:vc:443/proxy/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, false},
+		{"a create behind two proxies", "POST", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/nodes/n/proxy/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, false},
+
 		{"a create", "POST", "/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, true},
 		{"a create behind a proxy", "POST", "/k8s/clusters/c-1/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, true},
 		{"an apply", "PATCH", "/api/v1/namespaces/ns/pods/b?fieldManager=x", "{}", answers{status: 200, body: made}, true},
@@ -140,7 +145,7 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 				defer b.end()
 				held, _ := b.informer.Store().Get(key("a"))
 				tc.answer.body = strings.ReplaceAll(tc.answer.body, "UID", string(held.UID))
-				own := &kinglet.OwnWrites{}
+				own := &kinglet.OwnWrites{Host: "https://server/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/"}
 				b.must(own.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
 				req, err := http.NewRequestWithContext(t.Context(), tc.method, "http://server"+tc.path, bytes.NewReader([]byte(tc.sent)))
 				b.must(err)
@@ -160,6 +165,26 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAWriteThroughAProxyWithoutHostIsReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+		defer b.end()
+		own := &kinglet.OwnWrites{}
+		b.must(own.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+		rt := own.Wrap(answers{status: 201, body: "{}"})
+		for _, path := range []string{"/configmaps", "/pods/b/log", "/pods", "/pods/b"} {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://server/api/v1/nodes/n/proxy/api/v1/namespaces/ns"+path, strings.NewReader("{}"))
+			b.must(err)
+			resp, err := rt.RoundTrip(req)
+			b.must(err)
+			b.must(resp.Body.Close())
+		}
+		if errs := b.reported(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "pods through /api/v1/nodes/n/proxy are not recorded") {
+			t.Errorf("reported: %v", errs)
+		}
+	})
 }
 
 // roundTripper is a function that is a transport.

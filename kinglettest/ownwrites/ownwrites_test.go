@@ -223,6 +223,26 @@ func TestAWriteThatIsNotConfirmedEndsAfterTwoMinutesAndIsReported(t *testing.T) 
 	})
 }
 
+func TestAWriteThatChangesNothingIsAsNewAsItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+		defer b.end()
+		answer := b.update(testpods.New("a", "n2"))
+		b.must(b.informer.Wrote(answer))
+		testbubble.Pass(90 * time.Second)
+		b.must(b.informer.Wrote(answer))
+		testbubble.Pass(time.Minute)
+		synctest.Wait()
+		b.shows("a on n2")
+		testbubble.Pass(time.Minute)
+		synctest.Wait()
+		b.shows("a on n1")
+		if s := b.own(); s.Entries != 0 || s.Expired != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 func TestReadsKeepOwnWritesAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))

@@ -12,6 +12,7 @@ import (
 	"weak"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -273,6 +274,29 @@ func TestSourcesOnDemandWithoutWholeObjectsAreRefusedBeforeOthersGo(t *testing.T
 		synctest.Wait()
 		if n := d.Store().Len(); n != 2 {
 			t.Errorf("it has %d objects then", n)
+		}
+	})
+}
+
+func TestAnObjectThatIsReleasedWhileItIsReadLacksNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{
+			Budget: kinglet.NewBudget(100_000), Bytes: 1,
+			Whole: func(key kinglet.Key, _ map[string]string, _ []metav1.OwnerReference) bool {
+				return key.Name == "chosen"
+			},
+		})
+		must(d.storage.Create(large("chosen", 90_000)))
+		must(d.storage.Create(large("other", 50_000)))
+		d.run()
+		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Second})
+		d.Hold(mapKey("other"))
+		time.Sleep(5 * time.Second)
+		d.Release(mapKey("other"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if b := d.Status().Budget; b.Short != 0 || b.Whole < 90_000 {
+			t.Errorf("%+v", b)
 		}
 	})
 }

@@ -151,8 +151,13 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		return older
 	})
 	late := reached(h.at, w.Version) || r.asNew(h.obj, h.ok, w.Version)
-	if last := next.written; last != nil && (last.version == w.Version || before(w.Version, last.version)) {
-		late = true
+	if last := next.written; last != nil {
+		late = late || last.version == w.Version || before(w.Version, last.version)
+		if last.version == w.Version && last.since.Before(w.Time) {
+			// A write that changed nothing, or that answer again: it is as new as this one.
+			again := *last
+			again.since, next.written, changed = w.Time, &again, true
+		}
 	}
 	if last := next.unread; last != nil && before(w.Version, last.version) && w.Unread {
 		late = true

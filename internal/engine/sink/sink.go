@@ -43,6 +43,8 @@ type Options[T any] struct {
 	// Stepped is called under the hub's lock after each step that may have changed the store:
 	// with the changes, or after a list, whose changes are not always known. May be nil.
 	Stepped func(changes []store.Change[T], list bool)
+	// Arrived is shared by all sinks of the hub.
+	Arrived *Arrived
 	// Epoch is increased when the server begins to number anew.
 	Epoch *atomic.Uint64
 	// Live reports, under the hub's lock, whether handlers have begun.
@@ -67,6 +69,10 @@ type Sink[T any] struct {
 	// afresh are the keys whose objects are decoded without their memos until the next
 	// list; may be nil.
 	afresh atomic.Pointer[map[store.Key]struct{}]
+	// staging: a list is arriving, and there is more than one sink. own is how many objects
+	// of its scope were held when it began, and more what it has added to Arrived.
+	staging   bool
+	own, more int
 	// duplicates counts events that changed nothing.
 	duplicates atomic.Uint64
 
@@ -105,9 +111,6 @@ func (s *Sink[T]) Held(key store.Key) (T, store.Memo, bool) {
 // DecodeAfresh makes Held return no memos for keys, so that their objects are decoded
 // from scratch until the next list has been published.
 func (s *Sink[T]) DecodeAfresh(keys map[store.Key]struct{}) { s.afresh.Store(&keys) }
-
-// Len returns how many objects are held, for limits.
-func (s *Sink[T]) Len() int { return s.opts.Store.Len() }
 
 // Apply implements reflector.Sink for a batch of live events.
 func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
@@ -280,9 +283,9 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 		}
 		if !s.listed && !s.opts.Live() {
 			// Handlers read the first list from a snapshot: see deliver.
-			s.failed(s.opts.Store.ReplaceSeq(batch, ops, nil))
+			s.failed(s.publish(batch, ops, nil))
 		} else {
-			s.failed(s.opts.Store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
+			s.failed(s.publish(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
 			changes = s.legal(changes)
 		}
 		if epoch {

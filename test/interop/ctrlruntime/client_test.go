@@ -38,7 +38,7 @@ type writer struct {
 func (w *world) withClient(o ctrlruntime.Options, opts cache.Options, forms ...string) (*writer, func()) {
 	w.t.Helper()
 	c, end := w.run(o.NewCache, opts)
-	cl, err := o.NewClient(w.server.Config(), client.Options{
+	cl, err := o.NewClient(w.config(), client.Options{
 		Scheme: scheme.Scheme, Mapper: mapper(), Cache: &client.CacheOptions{Reader: c, Unstructured: true},
 	})
 	if err != nil {
@@ -150,59 +150,65 @@ func labelled(obj client.Object, x string) client.Object {
 func TestWhatAClientWroteIsInEveryFollowingReadAtOnce(t *testing.T) {
 	// The forms that can be read: protobuf cannot be read into unstructured objects.
 	for writes, reads := range map[string][]string{"typed": {"typed", "metadata"}, "unstructured": allForms} {
-		t.Run(writes, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, end := newWorld(t).withClient(ctrlruntime.Options{}, cache.Options{}, reads...)
-				defer end()
-				ctx := context.Background()
-				show := func(after, want string) {
-					t.Helper()
+		for _, path := range []string{
+			"", "/k8s/clusters/c-1", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy", "/api/v1/namespaces/vc/services/https:vc:443/proxy/",
+		} {
+			t.Run(writes+path, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					world := newWorld(t)
+					world.path = path
+					w, end := world.withClient(ctrlruntime.Options{}, cache.Options{}, reads...)
+					defer end()
+					ctx := context.Background()
+					show := func(after, want string) {
+						t.Helper()
+						for _, form := range reads {
+							w.shows(after, form, want)
+						}
+					}
+					must := func(err error) {
+						t.Helper()
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					obj := labelled(object(writes, "ns", "a"), "created")
+					must(w.Create(ctx, obj))
+					show("Create", "created")
+					must(w.Update(ctx, labelled(obj, "updated")))
+					show("Update", "updated")
+					before := obj.DeepCopyObject().(client.Object)
+					must(w.Patch(ctx, labelled(obj, "patched"), client.MergeFrom(before)))
+					show("Patch", "patched")
+					must(w.Apply(ctx, corev1ac.ConfigMap("a", "ns").WithLabels(map[string]string{"x": "applied"}), client.FieldOwner("me")))
+					if writes == "typed" {
+						show("Apply", "applied")
+					}
+					obj = object(writes, "ns", "a")
+					must(w.Get(ctx, keyed("ns", "a"), obj))
+					obj.SetFinalizers([]string{"example.com/f"})
+					must(w.Update(ctx, labelled(obj, "final")))
+					must(w.Delete(ctx, obj))
 					for _, form := range reads {
-						w.shows(after, form, want)
+						marked := object(form, "ns", "a")
+						if err := w.Get(ctx, keyed("ns", "a"), marked); err != nil || marked.GetDeletionTimestamp() == nil {
+							t.Errorf("%s is not marked for deletion: %v", form, err)
+						}
 					}
-				}
-				must := func(err error) {
-					t.Helper()
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				obj := labelled(object(writes, "ns", "a"), "created")
-				must(w.Create(ctx, obj))
-				show("Create", "created")
-				must(w.Update(ctx, labelled(obj, "updated")))
-				show("Update", "updated")
-				before := obj.DeepCopyObject().(client.Object)
-				must(w.Patch(ctx, labelled(obj, "patched"), client.MergeFrom(before)))
-				show("Patch", "patched")
-				must(w.Apply(ctx, corev1ac.ConfigMap("a", "ns").WithLabels(map[string]string{"x": "applied"}), client.FieldOwner("me")))
-				if writes == "typed" {
-					show("Apply", "applied")
-				}
-				obj = object(writes, "ns", "a")
-				must(w.Get(ctx, keyed("ns", "a"), obj))
-				obj.SetFinalizers([]string{"example.com/f"})
-				must(w.Update(ctx, labelled(obj, "final")))
-				must(w.Delete(ctx, obj))
-				for _, form := range reads {
-					marked := object(form, "ns", "a")
-					if err := w.Get(ctx, keyed("ns", "a"), marked); err != nil || marked.GetDeletionTimestamp() == nil {
-						t.Errorf("%s is not marked for deletion: %v", form, err)
-					}
-				}
-				must(w.Get(ctx, keyed("ns", "a"), obj))
-				obj.SetFinalizers(nil)
-				must(w.Update(ctx, obj))
-				show("the last finalizer is gone", "absent")
-				must(w.Create(ctx, labelled(object(writes, "ns", "a"), "again")))
-				show("another one", "again")
-				must(w.Delete(ctx, object(writes, "ns", "a")))
-				show("Delete", "absent")
-				w.server.Release()
-				synctest.Wait()
-				show("the watch has come", "absent")
+					must(w.Get(ctx, keyed("ns", "a"), obj))
+					obj.SetFinalizers(nil)
+					must(w.Update(ctx, obj))
+					show("the last finalizer is gone", "absent")
+					must(w.Create(ctx, labelled(object(writes, "ns", "a"), "again")))
+					show("another one", "again")
+					must(w.Delete(ctx, object(writes, "ns", "a")))
+					show("Delete", "absent")
+					w.server.Release()
+					synctest.Wait()
+					show("the watch has come", "absent")
+				})
 			})
-		})
+		}
 	}
 }
 

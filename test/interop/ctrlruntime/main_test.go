@@ -3,6 +3,7 @@ package ctrlruntime
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +40,28 @@ type world struct {
 	delay  time.Duration
 	// gets counts the lists of one name; guarded by mu.
 	gets int
+	// path is that of the server's URL.
+	path string
+}
+
+// config is that of a client of the server, behind a proxy that removes its path.
+func (w *world) config() *rest.Config {
+	cfg := w.server.Config()
+	if cfg.Host += w.path; w.path != "" {
+		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return withoutPath{strings.TrimSuffix(w.path, "/"), rt} })
+	}
+	return cfg
+}
+
+type withoutPath struct {
+	path string
+	next http.RoundTripper
+}
+
+func (t withoutPath) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Path = strings.TrimPrefix(req.URL.Path, t.path)
+	return t.next.RoundTrip(req)
 }
 
 func newWorld(t *testing.T) *world {
@@ -117,7 +141,7 @@ func mapper() meta.RESTMapper {
 // start makes a cache and runs it until the test is over.
 func (w *world) start(newCache cache.NewCacheFunc, opts cache.Options) (cache.Cache, func(), error) {
 	opts.Mapper, opts.Scheme = mapper(), scheme.Scheme
-	c, err := newCache(w.server.Config(), opts)
+	c, err := newCache(w.config(), opts)
 	if err != nil {
 		return nil, nil, err
 	}

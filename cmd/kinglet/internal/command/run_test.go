@@ -222,7 +222,7 @@ func TestObjectsAreNamedAndPrintedAsForKubectlGet(t *testing.T) {
 			s.put(pod("shop", "other", "Running"))
 			s.put(pod("shop", "web-0", "Running"))
 			if c.want == "" {
-				p.out.wait(t, `(?s)^apiVersion: v1\nkind: Pod\n.*phase: Pending\n---\napiVersion: v1\n.*phase: Running\n$`)
+				p.out.wait(t, `(?s)^---\napiVersion: v1\nkind: Pod\n.*phase: Pending\n---\napiVersion: v1\n.*phase: Running\n$`)
 			} else {
 				p.out.wait(t, strings.ReplaceAll(regexp.QuoteMeta(c.want), "\n", "\n.*")+`$`)
 			}
@@ -233,6 +233,23 @@ func TestObjectsAreNamedAndPrintedAsForKubectlGet(t *testing.T) {
 				t.Errorf("got\n%s", got)
 			}
 		})
+	}
+}
+
+// TestEachObjectOfYAMLIsADocument is of the first objects of two resources, which come at
+// the same time.
+func TestEachObjectOfYAMLIsADocument(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(pod("shop", "web-0", "Running"))
+	s.put(deployment("shop", "web", 3))
+	for range 10 {
+		p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,deployments", "--show-initial", "-o", "yaml")...)
+		p.out.wait(t, `(?s)kind: (Pod.*kind: Deployment|Deployment.*kind: Pod)\n`)
+		p.interrupt()
+		p.end(t, exitOK)
+		if n := strings.Count("\n"+p.out.String(), "\n---\napiVersion: "); n != 2 {
+			t.Fatalf("%d documents of 2 objects:\n%s", n, p.out)
+		}
 	}
 }
 

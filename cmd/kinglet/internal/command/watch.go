@@ -186,7 +186,7 @@ func runWatch(ctx context.Context, conn *connection, targets []target, flags wat
 	}
 	switch {
 	case printer != nil:
-		opts.Format = printed(printer)
+		opts.Format = printed(printer, strings.EqualFold(output, "yaml"))
 	case output == "json":
 		opts.Format = func(buf []byte, e eventlog.Event) ([]byte, error) {
 			return eventlog.AppendJSON(buf, e, flags.print.JSONYamlPrintFlags.ShowManagedFields)
@@ -204,8 +204,11 @@ func runWatch(ctx context.Context, conn *connection, targets []target, flags wat
 }
 
 // printed formats events with a printer of kubectl's, which prints objects, as kubectl get
-// --watch does. Printers are not safe for concurrent use.
-func printed(printer printers.ResourcePrinter) func([]byte, eventlog.Event) ([]byte, error) {
+// --watch does. Printers are not safe for concurrent use. Each object of YAML begins a
+// document: kubectl's printer separates it from what it printed before, but what several
+// resources have printed is written in another order.
+func printed(printer printers.ResourcePrinter, isYAML bool) func([]byte, eventlog.Event) ([]byte, error) {
+	const begin = "---\n"
 	var mu sync.Mutex
 	return func(buf []byte, e eventlog.Event) ([]byte, error) {
 		obj := e.Object()
@@ -214,10 +217,13 @@ func printed(printer printers.ResourcePrinter) func([]byte, eventlog.Event) ([]b
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		b := bytes.NewBuffer(buf)
+		var b bytes.Buffer
 		// A printer may leave out fields in place, and this object is the store's.
-		err := printer.PrintObj(obj.DeepCopy(), b)
-		return b.Bytes(), err
+		err := printer.PrintObj(obj.DeepCopy(), &b)
+		if isYAML && !bytes.HasPrefix(b.Bytes(), []byte(begin)) {
+			buf = append(buf, begin...)
+		}
+		return append(buf, b.Bytes()...), err
 	}
 }
 
