@@ -80,11 +80,12 @@ type Options[T any] struct {
 	PageSize int64
 	// MaxObjects is the most objects that the informer may hold, of all its sources
 	// together, and MaxListBytes the most bytes that a list may take on the wire, over
-	// all of its pages. If 0, they are reflector.DefaultMaxObjects (2^25) and DefaultMaxListBytes (48 GiB), which
-	// only an endless list reaches. What exceeds them is refused with a *LimitError and
-	// requested again with backoff; the objects that are held stay. To protect a
-	// process's memory, set them lower, and source.Options.MaxObjectBytes for the size
-	// of one object: docs/security.md has the arithmetic.
+	// all of its pages. If 0, they are reflector.DefaultMaxObjects (2^25) and
+	// DefaultMaxListBytes (48 GiB), which only an endless list reaches. What exceeds
+	// them is refused with a *LimitError and requested again with backoff; the objects
+	// that are held stay, and are updated and deleted. To protect a process's memory, set
+	// them lower, and source.Options.MaxObjectBytes for the size of one object:
+	// docs/security.md has the arithmetic.
 	MaxObjects   int64
 	MaxListBytes int64
 	// MinWatchTimeout is the least time after which the server is asked to end

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -52,9 +53,9 @@ import (
 // WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
 // server unless Host says otherwise, and subresources that answer with another type, except
 // scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
-// feature gates, is an error for OnError, and not recorded either. If the answer to the deletion of a collection does not list
-// what was deleted, or some of it was marked for deletion before, what is left is listed,
-// within the request.
+// feature gates, is an error for OnError, and not recorded either. If the answer to the
+// deletion of a collection does not list what was deleted, or some of it was marked for
+// deletion before, what is left is listed, within the request.
 //
 // It costs the answer's memory once more, and about ten to a hundred microseconds of
 // decoding for each write and informer. The zero value is ready to use. All methods are
@@ -170,9 +171,9 @@ func (o *OwnWrites) wrote(resource schema.GroupResource) []ownInformer {
 // them. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
 	t := &ownTransport{own: o, next: rt}
-	// With an invalid Host there is no client.
+	// With an invalid Host there is no client. Clients clean paths.
 	if host, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: o.Host}); err == nil {
-		t.base = strings.TrimSuffix(host.Path, "/")
+		t.base = strings.TrimSuffix(path.Join("/", host.Path), "/")
 	}
 	return t
 }
@@ -190,13 +191,15 @@ type ownTransport struct {
 func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	path := req.URL.Path
-	if under, ok := strings.CutPrefix(path, t.base); ok && strings.HasPrefix(under, "/") {
-		path = under
+	at, under := strings.CutPrefix(req.URL.Path, t.base)
+	if under = under && strings.HasPrefix(at, "/"); !under {
+		at = req.URL.Path
 	}
-	w, ok := writeOf(req, path, t.own.knows)
+	w, ok := writeOf(req, at, t.own.knows)
 	if !ok {
-		t.warn(req)
+		if t.own.Host == "" || !under {
+			t.warn(req)
+		}
 		return t.next.RoundTrip(req)
 	}
 	w.sent = time.Now()
@@ -241,11 +244,11 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // warn reports a write that may be to the informers' server, and is left out because of the
 // proxy that it goes through.
 func (t *ownTransport) warn(req *http.Request) {
-	proxy, path, through := strings.Cut(req.URL.Path, "/proxy/")
-	if !through || t.base != "" {
+	proxy, at, through := strings.Cut(req.URL.Path, "/proxy/")
+	if !through {
 		return
 	}
-	w, ok := writeOf(req, "/"+path, t.own.knows)
+	w, ok := writeOf(req, "/"+at, t.own.knows)
 	if !ok || !t.own.knows(w.resource.GroupResource()) {
 		return
 	}

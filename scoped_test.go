@@ -278,6 +278,9 @@ func TestTheSourceOfNewIsOneOfAnyNumber(t *testing.T) {
 		if v := r.informer.Status().ResourceVersion; v == "" {
 			t.Error("no version")
 		}
+		if v := reg.DeliveredThrough(); v != "" {
+			t.Errorf("delivered through %s, of which scope?", v)
+		}
 	})
 }
 

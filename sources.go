@@ -97,8 +97,8 @@ type sources[T any] struct {
 	// live is set once handlers have begun, or are about to, before Hub.Synced is
 	// called.
 	live atomic.Bool
-	// several is set once there has been a second source, whose versions are not those
-	// of the first.
+	// several is set once there has been a source of a second scope, whose versions are
+	// not those of the first, even if that had left.
 	several atomic.Bool
 	// epoch grows with each source, and whenever a server began to number anew: a version
 	// may stand for another object from then on.
@@ -114,6 +114,9 @@ type sources[T any] struct {
 	// all are in the order in which they were added. The slice is replaced and never
 	// changed.
 	all []*pipeline[T]
+	// joined is set once there has been a source, and scope is the first one's.
+	joined bool
+	scope  string
 	// ctx is what the sources run under; nil before Run.
 	ctx context.Context
 	// ended is set once Run's context has ended; then no source is added or removed any
@@ -262,7 +265,12 @@ func (p *sources[T]) joinLocked(one *pipeline[T], entered bool) error {
 	p.all = append(slices.Clip(p.all), one)
 	p.informer.first.CompareAndSwap(nil, &one.Source)
 	p.epoch.Add(1)
-	p.several.Store(p.several.Load() || len(p.all) > 1)
+	if !p.joined {
+		p.joined, p.scope = true, one.Scope.ID
+	}
+	if one.Scope.ID != p.scope {
+		p.several.Store(true)
+	}
 	if !entered {
 		p.informer.own.Enter(one.Scope, func() bool { return one.Source.Traits().Whole })
 	}

@@ -125,7 +125,7 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) *lateSource {
 		late.whole = &lateSource{lw: s.ListerWatcher, name: name, transform: s.Transform, fields: source.Options{Drop: s.Drop}}
 		late.fields.Whole, late.fields.WholeLabels = e.held.Whole, e.held.WholeLabels
 	}
-	if s.Transform == nil && e.example != nil { // a transform may set what is left out
+	if s.Transform == nil && e.transform == nil && e.example != nil { // a transform may set what is left out
 		late.checkIndex = late.fields.IndexCheck(e.example)
 	}
 	if e.ctx != nil {

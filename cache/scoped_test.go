@@ -107,6 +107,29 @@ func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
 	})
 }
 
+func TestATransformMaySetWhatAnIndexReadsWheneverAScopeIsAdded(t *testing.T) {
+	for name, add := range map[string]func(ScopedInformer, ScopedListerWatcher) error{
+		"AddScope":  func(inf ScopedInformer, s ScopedListerWatcher) error { return inf.AddScope(s) },
+		"SetScopes": func(inf ScopedInformer, s ScopedListerWatcher) error { return inf.SetScopes(s) },
+	} {
+		for _, transformed := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				inf := newScoped(t, ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}})
+				if transformed {
+					if err := inf.SetTransform(moved("n3")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				scope := scopedOf("a", server(t, podIn("a", "x", "n1")), nil)
+				scope.Keep = []string{"status.phase"}
+				if err := add(inf, scope); (err == nil) != transformed {
+					t.Errorf("%s, transformed %v: %v", name, transformed, err)
+				}
+			})
+		}
+	}
+}
+
 // TestTheStoresVersionIsTheOldestOfTheScopes with namespaces, and with one beside all
 // others.
 func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
@@ -61,9 +60,15 @@ func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call fun
 // error, and the call is over. onOpen, which may be nil, is called when a watch is open, or has
 // taken openPatience.
 func (p *pending[R]) wait(ctx context.Context, onOpen func()) (res *result[R], a *intercept.Response, err error) {
-	open, late := func() {}, (<-chan time.Time)(nil)
+	var late <-chan time.Time
 	if onOpen != nil {
-		open, late = sync.OnceFunc(onOpen), time.After(openPatience)
+		late = time.After(openPatience)
+	}
+	open := func() {
+		if call := onOpen; call != nil {
+			onOpen = nil
+			call() // may end the goroutine, which sync.OnceFunc makes a panic
+		}
 	}
 	var responses chan *intercept.Response
 	if p.intercepted != nil {

@@ -141,6 +141,22 @@ func TestACallThatPanicsOrEndsItsGoroutineFails(t *testing.T) {
 	}
 }
 
+func TestAnOnOpenThatEndsItsGoroutineEndsIt(t *testing.T) {
+	w := watch.NewFake()
+	defer w.Stop()
+	src := must(FromListerWatcher[*corev1.Pod](closures{watch: func(metav1.ListOptions) (watch.Interface, error) { return w, nil }}, Options{}))
+	ended := make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- returned }()
+		_ = src.Watch(t.Context(), WatchRequest[*corev1.Pod]{OnOpen: runtime.Goexit}, nil)
+		returned = true
+	}()
+	if <-ended {
+		t.Error("Watch returned")
+	}
+}
+
 // Fakes return nil pointers when a reactor returns nil.
 func TestACallThatReturnsANilOfAnyTypeFails(t *testing.T) {
 	for _, nothing := range []closures{
