@@ -47,6 +47,9 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 		if err := c.addressed(metaOf(next)); err != nil {
 			return nil, 0, err
 		}
+		if uid := metaOf(next).GetUID(); code == http.StatusCreated && uid != "" {
+			return nil, 0, apierrors.NewConflict(c.resource.GroupResource(), c.Name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
+		}
 		if uid := metaOf(was).GetUID(); uid != metaOf(next).GetUID() && uid != "" && metaOf(next).GetUID() != "" {
 			if !c.status || !c.resource.custom() {
 				return nil, 0, c.resource.invalid(metaOf(next), field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), metaOf(next).GetUID(), "field is immutable")})

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -254,6 +255,26 @@ func TestAServerThatIsHeldKnowsNothingNewerUntilItIsLetGo(t *testing.T) {
 
 // As TestARestoredServerIsSilentOnWatchesFromVersionsThatItHasNotComeTo in e2e finds
 // it on a real server.
+// An apply with a UID is how a controller avoids to create again what somebody has deleted.
+func TestAnApplyWithAUIDCreatesNothing(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		maps, opts := w.client.CoreV1().ConfigMaps("ns"), metav1.ApplyOptions{FieldManager: "me"}
+		if _, err := maps.Apply(w.Context(), corev1ac.ConfigMap("a", "ns").WithUID("other"), opts); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "uid mismatch") {
+			w.Errorf("with a UID: %v", err)
+		}
+		if _, err := maps.Get(w.Context(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			w.Errorf("then a Get: %v", err)
+		}
+		made, err := maps.Apply(w.Context(), corev1ac.ConfigMap("a", "ns"), opts)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if _, err := maps.Apply(w.Context(), corev1ac.ConfigMap("a", "ns").WithUID(made.UID).WithLabels(map[string]string{"x": "y"}), opts); err != nil {
+			w.Errorf("with its UID: %v", err)
+		}
+	})
+}
+
 func TestAListIsNotContinuedAtAVersionThatTheStorageHasLost(t *testing.T) {
 	for name, lose := range map[string]func(*apiserver.Storage, int64) error{
 		"restored":  func(s *apiserver.Storage, to int64) error { return s.Restore(to) },
