@@ -274,9 +274,12 @@ func TestGuarantee7AtWhateverStageAVersionFailsTheLastGoodOneStays(t *testing.T)
 					}
 				}
 				relist := func(node string) {
+					static.FailWatches(-1, errors.New("not now"))
 					static.Disconnect(nil)
+					synctest.Wait() // no watch begins before the version is gone
 					r.must(static.Update(newPod("b", node)))
 					static.Expire()
+					static.FailWatches(0, nil)
 					testbubble.Pass(10 * time.Minute)
 				}
 				expect(t, rec.take(), "Initial Added a on n1", "Initial Added b on n1")
