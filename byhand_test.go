@@ -14,7 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -145,5 +147,42 @@ func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+	}
+}
+
+// TestWhatIsPutByHandBeforeTheFirstSourceIsToldOfIt is of an informer that began without
+// any, so that its handlers begin before there is a list.
+func TestWhatIsPutByHandBeforeTheFirstSourceIsToldOfIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed pod
+		want   []string
+	}{
+		"the source has it too":   {podIn("a", "x", "n1"), []string{"Initial Added x on n1"}},
+		"the source has it newer": {podIn("a", "x", "n2"), []string{"Initial Added x on n2"}},
+		"the source has it not":   {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newScopedRig(t, kinglet.Options[pod]{}, nil)
+				rec := &recorder{}
+				r.add(rec, kinglet.HandlerOptions{})
+				r.run()
+				defer r.end()
+				src := sourcetest.NewStatic[pod]()
+				if c.listed != nil {
+					src = sourcetest.NewStatic(c.listed)
+				}
+				src.FailLists(1, errors.New("not yet"))
+				src.FailWatches(1, errors.New("not yet"))
+				r.must(r.informer.AddSource(scopedOf("a", src)))
+				byHand := podIn("a", "x", "n1")
+				if c.listed != nil && c.listed.Spec.NodeName == "n1" {
+					byHand = c.listed
+				}
+				r.must(r.informer.WritableStore().Put(byHand))
+				testbubble.Pass(time.Minute)
+				expect(t, rec.take(), c.want...)
+			})
+		})
 	}
 }

@@ -158,7 +158,7 @@ func (in *input) unsynced() string {
 	case s.Synced:
 		return fmt.Sprintf("the initial objects of %s are being enqueued", in.name)
 	case s.LastError != nil:
-		return fmt.Sprintf("%s has not synced: %v", in.name, s.LastError)
+		return fmt.Sprintf("%s has not synced: %s", in.name, s.ErrorText(s.LastError))
 	}
 	return fmt.Sprintf("%s has not synced: %s, %d objects so far", in.name, s.Phase, s.Received)
 }

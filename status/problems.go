@@ -131,6 +131,15 @@ func (i *Informer) failure(p *finder) {
 	p.add(severity, Cause(kind.String()), since, what, do)
 }
 
+// ErrorText returns an error's text, in one line. If the objects may be Secrets, it has none
+// that may be content.
+func (i *Informer) ErrorText(err error) string {
+	if i.Secrets {
+		return i.describe(trouble.Classify(err), err)
+	}
+	return trouble.Line(err)
+}
+
 func (i *Informer) describe(kind trouble.Kind, err error) string {
 	return trouble.DescribeOf(kind, err, i.Secrets)
 }
@@ -212,7 +221,7 @@ func (i *Informer) content(p *finder) {
 			"see the reports in the log; kinglet lists again unless ReportOnly is set; report it as a bug")
 	}
 	if c := &i.Consistency; c.LastNotChecked != nil && c.NotChecked == c.Checks && !i.failing() {
-		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+trouble.Line(c.LastNotChecked), "see docs/guarantees.md for what a check needs of the server")
+		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+i.ErrorText(c.LastNotChecked), "see docs/guarantees.md for what a check needs of the server")
 	}
 	if i.Mutations > 0 {
 		p.add(Warning, CauseMutated, time.Time{}, "the program wrote into "+quantity.Of(int64(i.Mutations), "stored object")+", which are read-only and share memory",

@@ -219,10 +219,16 @@ func TestNoTextOfADecoderIsShownOfSecrets(t *testing.T) {
 		"over": func(i *Informer) {
 			i.Recent = reflector.RecentErrors{Last: errSecret, LastTime: ago(time.Second), Count: 1}
 		},
+		"not checked": func(i *Informer) {
+			i.Consistency.Checks, i.Consistency.NotChecked, i.Consistency.LastNotChecked = 1, 1, errSecret
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := well()
 			state(i)
+			if len(i.Problems(now)) == 0 {
+				t.Error("no problem")
+			}
 			for _, p := range i.Problems(now) {
 				if !strings.Contains(p.What, "hunter2") {
 					t.Errorf("of pods it is not shown: %s", p.What)

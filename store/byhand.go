@@ -14,7 +14,8 @@ import (
 // map is nil until the first such write, and empty most of the time: the source sends an
 // event for each object that was written ahead of it.
 type byHand[T any] struct {
-	// from is whether a Reported batch was applied. Receivers know nothing before.
+	// from is whether a Reported batch was applied, or somebody has begun to receive: of an
+	// informer without sources. Receivers know nothing before.
 	from bool
 	keys map[Key]received[T]
 }
@@ -35,6 +36,7 @@ type received[T any] struct {
 func (s *Store[T]) Begin() (state *Snapshot[T], byHand map[Key]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.byHand.from = true
 	state = s.current()
 	for key, r := range s.byHand.keys {
 		_, held := state.Get(key)
