@@ -3,9 +3,11 @@ package controller_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"syscall"
@@ -13,13 +15,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -223,4 +228,33 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 			stop()
 		})
 	}
+}
+
+// garbled answers with what nobody can decode.
+type garbled struct{}
+
+func (garbled) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("password=hunter2"))}, nil
+}
+
+func TestAGateThatWaitsForSecretsShowsNothingOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, err := source.FromConfig[*corev1.Secret](&rest.Config{Host: "http://server", Transport: garbled{}}, corev1.SchemeGroupVersion.WithResource("secrets"), source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inf, err := kinglet.New(src, kinglet.Options[*corev1.Secret]{OnError: func(error) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) { return controller.Result{}, nil }, controller.Options[kinglet.Key]{})
+		if _, err := controller.Watch(c, inf, controller.Self); err != nil {
+			t.Fatal(err)
+		}
+		defer start(t, c, inf)()
+		testbubble.Pass(10 * time.Second)
+		if s := c.Status(); !strings.Contains(s.GateReason, "has not synced: ") || strings.Contains(s.GateReason, "hunter2") {
+			t.Errorf("the gate says %q", s.GateReason)
+		}
+	})
 }
