@@ -472,7 +472,7 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 		a.Recent.FirstTime = first
 	}
 	if b.LastContact.Before(a.LastContact) {
-		a.LastContact = b.LastContact
+		a.LastContact, a.BookmarkInterval = b.LastContact, b.BookmarkInterval
 	}
 	if b.LastEvent.After(a.LastEvent) {
 		a.LastEvent = b.LastEvent
@@ -482,7 +482,6 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	}
 	a.Degraded = a.Degraded || b.Degraded
 	a.Epoch = max(a.Epoch, b.Epoch)
-	a.BookmarkInterval = max(a.BookmarkInterval, b.BookmarkInterval)
 	a.Received, a.Remaining = a.Received+b.Received, a.Remaining+b.Remaining
 	a.Bytes += b.Bytes
 	a.Lists, a.Streams, a.Watches, a.Probes = a.Lists+b.Lists, a.Streams+b.Streams, a.Watches+b.Watches, a.Probes+b.Probes

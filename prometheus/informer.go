@@ -74,7 +74,7 @@ func informerMetrics(l *list) *metrics[status.Informer] {
 		"1 while the store may differ from the server until the list that is under way has come. If it stays 1, lists fail: look at the errors of verb list.",
 		func(s series, i *status.Informer) { s.bool(i.Degraded) })
 	m.add(base, gauge, "last_contact_timestamp_seconds",
-		"When the server was last heard of: a page, an event or a bookmark. Servers send a bookmark about each minute, so that more than three minutes mean a dead connection or server.",
+		"When the server was last heard of: a page, an event or a bookmark. Servers send a bookmark about each minute, unless nothing at all is written to their storage: problem_start_timestamp_seconds with cause=silent knows.",
 		func(s series, i *status.Informer) { s.time(i.LastContact) })
 	m.add(base, gauge, "last_event_timestamp_seconds",
 		"When the last event came that was no bookmark. A quiet resource has none for long.",

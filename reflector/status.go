@@ -90,7 +90,9 @@ type Status struct {
 	SilentWatches uint64
 	// BookmarkInterval is how often the server sends bookmarks: the longest of the last
 	// 16 to 31 intervals. It is 0 until three intervals were seen; until then a silent
-	// watch is not suspected.
+	// watch is not suspected. It is also 0 from when the server was asked, and nothing at all
+	// had been written to its storage, until something comes: there is nothing to send a
+	// bookmark for.
 	BookmarkInterval time.Duration
 	// LastContact is when the server last sent a page, an event or a bookmark. Zero
 	// before the first.
@@ -149,7 +151,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		EventsByType:     EventCounts{s.Counts.Added, s.Counts.Modified, s.Counts.Deleted},
 		Bookmarks:        s.Counts.Bookmarks,
 		SilentWatches:    s.Counts.SilentWatches,
-		BookmarkInterval: time.Duration(s.Cadence.Interval()),
+		BookmarkInterval: time.Duration(s.BookmarkInterval()),
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/diagnostics/quantity"
@@ -202,9 +201,7 @@ func (i *Informer) content(p *finder) {
 		i.degraded(p)
 	}
 	if i.Quarantined > 0 {
-		p.add(Warning, CauseQuarantine, i.QuarantinedSince,
-			quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
-			i.mendQuarantined())
+		i.quarantine(p)
 	}
 	if b := &i.Budget; b.Short > 0 {
 		p.add(Warning, CauseBudget, b.Since,
@@ -249,31 +246,25 @@ func (i *Informer) degraded(p *finder) {
 	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again")
 }
 
-// mendQuarantined returns what to do about objects that could not be stored.
-func (i *Informer) mendQuarantined() string {
-	do := "unfold the informer: under Quarantine are the keys, and each has the reason"
-	by := i.FailuresByStage
-	if by[StageDecode] > 0 {
-		do += "; mend the object, or the type that this program decodes it into"
-	}
-	if by[StageTransform]+by[StageKey]+by[StageIndex] > 0 {
-		do += "; mend the function of this program that refuses it"
-	}
-	return do
-}
-
-// stages returns the stages at which objects were refused, as far as it is counted.
-func (i *Informer) stages() string {
-	var parts []string
+// quarantine finds objects that could not be stored. Those there are now are not counted by
+// stage, so a stage is named only if objects were refused at no other.
+func (i *Informer) quarantine(p *finder) {
+	at, do := "", "unfold the informer: under Quarantine are the keys, and each has the stage and the reason"
 	for s, n := range i.FailuresByStage {
-		if n > 0 {
-			parts = append(parts, Stage(s).String())
+		var only StageCounts
+		if only[s] = n; n == 0 || i.FailuresByStage != only {
+			continue
+		}
+		at = " (" + Stage(s).String() + ")"
+		switch Stage(s) {
+		case StageDecode:
+			do += "; mend the object, or the type that this program decodes it into"
+		case StageTransform, StageKey, StageIndex:
+			do += "; mend the function of this program that refuses it"
 		}
 	}
-	if parts == nil {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	p.add(Warning, CauseQuarantine, i.QuarantinedSince,
+		quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+at+": reads have an older version of them, or none", do)
 }
 
 func (i *Informer) readPath(p *finder) {

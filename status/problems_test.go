@@ -105,7 +105,10 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		}, Note, CauseRestored, time.Minute, "earlier version", "after the backup"},
 		{"quarantine", func(i *Informer) {
 			i.Quarantined, i.QuarantinedSince, i.FailuresByStage = 2, ago(time.Hour), StageCounts{StageDecode: 5}
-		}, Warning, CauseQuarantine, time.Hour, "2 objects could not be stored (decode)", "Quarantine"},
+		}, Warning, CauseQuarantine, time.Hour, "2 objects could not be stored (decode): ", "the type"},
+		{"quarantine, after failures at several stages", func(i *Informer) {
+			i.Quarantined, i.QuarantinedSince, i.FailuresByStage = 1, ago(time.Hour), StageCounts{StageDecode: 1, StageTransform: 4}
+		}, Warning, CauseQuarantine, time.Hour, "1 object could not be stored: ", "Quarantine"},
 		{"differences", func(i *Informer) { i.Consistency.Differences, i.Consistency.LastDifference = 1, ago(time.Minute) }, Warning, CauseInconsistent, time.Minute, "1 difference ", "bug"},
 		{"differences of yesterday", func(i *Informer) { i.Consistency.Differences, i.Consistency.LastDifference = 3, ago(24*time.Hour) }, Note, CauseInconsistent, 24 * time.Hour, "3 differences", ""},
 		{"no check", func(i *Informer) {

@@ -159,8 +159,16 @@ func (c *Cache) from(ctx context.Context, from cache.Cache, r read) (objs map[cl
 }
 
 // do repeats a read. It returns no objects if a cache does not answer; ok is false if the
-// primary does not.
+// primary does not, or if the program has removed the informer, which a read would make again.
 func (c *Cache) do(ctx context.Context, r read) (primary, shadow map[client.ObjectKey]client.Object, shadowErr error, ok bool) {
+	c.reading <- struct{}{}
+	defer func() { <-c.reading }()
+	c.mu.Lock()
+	used := c.kinds[r.kind]
+	c.mu.Unlock()
+	if !used {
+		return nil, nil, nil, false
+	}
 	short, cancel := context.WithTimeout(ctx, 5*time.Second) // it waits while its informer syncs
 	defer cancel()
 	primary, err := c.from(short, c.Cache, r)

@@ -71,6 +71,7 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	return &Cache{
 		Cache: primary, shadow: shadow, opts: o, scheme: cmp.Or(opts.Scheme, scheme.Scheme),
 		reads:      make(chan read, 64),
+		reading:    make(chan struct{}, 1),
 		readRate:   flowcontrol.NewTokenBucketRateLimiter(20, 20),
 		reportRate: flowcontrol.NewTokenBucketRateLimiter(0.1, 20),
 		kinds:      map[kind]bool{}, suspects: map[string]*suspect{}, reported: map[string]bool{},
@@ -92,6 +93,7 @@ type Cache struct {
 	reads    chan read // one that does not fit is dropped
 	readRate flowcontrol.RateLimiter
 	suspects map[string]*suspect // of the goroutine that compares
+	reading  chan struct{}       // full while a read is repeated, or informers are removed
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
@@ -151,9 +153,12 @@ func (c *Cache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionK
 	return c.Cache.GetInformerForKind(ctx, gvk, opts...)
 }
 
-// RemoveInformer removes the informer from both caches.
+// RemoveInformer removes the informer from both caches, after the read that is being
+// compared, if there is one: at most five seconds.
 func (c *Cache) RemoveInformer(ctx context.Context, obj client.Object) error {
 	if k, known := c.use(obj); known {
+		c.reading <- struct{}{}
+		defer func() { <-c.reading }()
 		c.mu.Lock()
 		delete(c.kinds, k)
 		c.mu.Unlock()

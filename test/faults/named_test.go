@@ -137,7 +137,7 @@ func faults() []named {
 			}},
 		{name: "an object that does not decode", cause: status.CauseQuarantine, do: "Quarantine",
 			setup: setup{json: true, server: paged, script: apiserver.Script{{Match: apiserver.On("list"), Times: -1, Fault: damaged}}}, ends: mended},
-		{name: "an event that does not decode", setup: setup{json: true}, begins: onWatch(damaged), ends: mended, cause: status.CauseQuarantine, do: "each has the reason"},
+		{name: "an event that does not decode", setup: setup{json: true}, begins: onWatch(damaged), ends: mended, cause: status.CauseQuarantine, do: "the reason"},
 		{name: "an object without a name", typed: true, cause: status.CauseDegraded, do: "lists again", begins: onWatch(apiserver.Fault{
 			Stranger: stranger(func(_, version string) runtime.Object {
 				return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", ResourceVersion: version}}

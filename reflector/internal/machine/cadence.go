@@ -53,6 +53,15 @@ func (p *Cadence) Interval() Nanos {
 	return max(p.Longest, p.Before)
 }
 
+// BookmarkInterval is how often the server sends bookmarks on the watch under way; 0 while
+// that is not known, or while it has nothing to send one for.
+func (s *State) BookmarkInterval() Nanos {
+	if s.Probe.Quiet {
+		return 0
+	}
+	return s.Cadence.Interval()
+}
+
 // idleTimeout returns how long a watch may be idle; 0 means no limit.
 func (p *Cadence) idleTimeout() Nanos {
 	if p.Intervals < cadenceLearned {

@@ -146,6 +146,7 @@ func (m *Machine) accept() bool {
 // publish makes the staged objects the state of the sink.
 func (m *Machine) publish(epoch bool) {
 	m.Missed = false
+	m.Probe.Quiet = m.List.Version == m.Version
 	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
 	m.Counts.Published++

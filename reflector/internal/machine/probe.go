@@ -23,8 +23,15 @@ type Probe struct {
 	// a list, an event, a bookmark or the answer to a probe.
 	Sign Nanos
 	// Unsure is whether the watch under way was resumed, and the server has
-	// shown no sign since. Such a watch may be silent for signLasts.
+	// shown no sign since, or whether it is Quiet and an outage may not be over. Such a
+	// watch may be silent for signLasts.
 	Unsure bool
+	// Quiet is whether the last sign was a list or probe at the version that the store had
+	// already, and no watch has sent anything since. A server on whose storage nothing is
+	// written sends a watch not even a bookmark.
+	Quiet bool
+	// Waited is whether the last probe came after a wait, and not at once after a watch.
+	Waited bool
 	// Refused counts probes in a row that the server refused, Broken those whose
 	// connection broke, and Stalled those that it did not answer.
 	Refused, Broken, Stalled int
@@ -109,6 +116,7 @@ func (m *Machine) idle() Nanos {
 
 // sendProbe asks for the server's version. Nothing may be under way.
 func (m *Machine) sendProbe(r Request, timeout Nanos) {
+	m.Probe.Waited = m.Phase != Watching
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Probes++
@@ -150,6 +158,13 @@ func (m *Machine) probeEnded() {
 		return
 	}
 	m.sign()
+	if m.Probe.Quiet = ok && order == 0; m.Probe.Quiet {
+		// Nothing may come on a watch for hours that would say that it is open.
+		if !m.Probe.Waited {
+			m.healthy()
+		}
+		m.Probe.Unsure = m.Failure.Class != NoFailure
+	}
 	m.watch(true)
 }
 

@@ -27,6 +27,7 @@ func (m *Machine) watch(resumed bool) {
 func (m *Machine) live(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	m.Cadence.Heard = m.now
+	m.Probe.Quiet = m.Probe.Quiet && in.Event == Error
 	switch in.Event {
 	case Added, Modified, Deleted:
 		m.countEvent(in.Event)

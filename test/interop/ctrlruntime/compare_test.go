@@ -328,6 +328,28 @@ func TestAComparisonFindsWhatNobodyReads(t *testing.T) {
 	}
 }
 
+// What the program has removed is not read again: a read would make an informer of it.
+func TestAComparisonLeavesARemovedInformerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCompared(t, compare.Options{Every: 10 * time.Second}, cache.Options{})
+		defer func() { c.ended() }()
+		c.create(pod("ns0", "p", "n1", nil))
+		for range 3 {
+			if err := c.cache.Get(context.Background(), keyed("ns0", "p"), &corev1.Pod{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.cache.RemoveInformer(context.Background(), &corev1.Pod{}); err != nil {
+			t.Fatal(err)
+		}
+		c.asked()
+		testbubble.Pass(time.Minute)
+		if asked := c.asked(); len(asked) > 0 {
+			t.Errorf("asked for %q", asked)
+		}
+	})
+}
+
 // The names under which a Secret keeps its data are nobody's business.
 func TestADifferenceOfASecretNamesNoneOfItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

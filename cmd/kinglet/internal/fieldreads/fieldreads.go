@@ -126,6 +126,8 @@ type reads struct {
 	kinds map[*types.TypeName]bool
 	// getters are the fields of metadata that are read or set through interfaces, so of any kind.
 	getters map[string]bool
+	// identified is whether functions are called that read what is always kept of an object.
+	identified bool
 	// interfaces are the places where objects are passed on that were interfaces before.
 	interfaces []Escape
 	// unstructured is the first such object in the package that is looked at.

@@ -95,6 +95,13 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"Pod":         "metadata.annotations metadata.generateName metadata.selfLink",
 			"StatefulSet": "metadata.annotations metadata.generateName metadata.selfLink spec.template",
 		},
+		"nested": {
+			"PersistentVolumeClaim": "spec.storageClassName",
+			"StatefulSet": "spec.volumeClaimTemplates.metadata.deletionGracePeriodSeconds spec.volumeClaimTemplates.metadata.deletionTimestamp " +
+				"spec.volumeClaimTemplates.metadata.finalizers spec.volumeClaimTemplates.metadata.generation spec.volumeClaimTemplates.metadata.labels " +
+				"spec.volumeClaimTemplates.metadata.name spec.volumeClaimTemplates.metadata.namespace spec.volumeClaimTemplates.metadata.ownerReferences " +
+				"spec.volumeClaimTemplates.metadata.resourceVersion spec.volumeClaimTemplates.metadata.uid spec.volumeClaimTemplates.spec.storageClassName",
+		},
 		"foreign": {
 			"Deployment":            "metadata.annotations metadata.creationTimestamp",
 			"PartialObjectMetadata": "metadata.annotations metadata.creationTimestamp",
@@ -144,7 +151,7 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 
 // A source accepts every path that is printed.
 func TestWhatIsFoundIsAKeep(t *testing.T) {
-	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata"}})
+	found, err := Of(t.Context(), Options{Patterns: []string{"./testdata/program", "./testdata/hard", "./testdata/metadata", "./testdata/nested"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,7 @@ func (r *reads) call(e *ast.CallExpr) {
 			return
 		}
 		to, foreign, known = nameOf(f), r.foreign(f), identity[unqualified(f)]
+		r.identified = r.identified || known
 		if f.Signature().Params().Len() == signature.Params().Len() { // no method expression
 			origin = f.Origin().Signature()
 		}
@@ -151,8 +152,8 @@ func (r *reads) callee(e ast.Expr) types.Object {
 	return nil
 }
 
-// identity are functions that read nothing of an object but what is always kept, or only
-// write to it. What they have as any is printed.
+// identity are functions that read nothing of an object but what is always kept, unless it is a
+// part of another, or only write to it. What they have as any is printed.
 var identity = map[string]bool{
 	"client.Reader.Get": true, "client.Reader.List": true, "client.ObjectKeyFromObject": true,
 	"v1.GetControllerOf": true, "v1.GetControllerOfNoCopy": true, "v1.IsControlledBy": true, "v1.NewControllerRef": true, "klog.KObj": true,

@@ -32,16 +32,15 @@ func (r *reads) all() []Kind {
 // paths returns what is read of a type, below a path; of every field if all. above are the
 // types on the way.
 func (r *reads) paths(t *types.Named, below string, all bool, above []*types.Named) (found []string) {
+	// An object may also be a part of another, of which nothing is always kept.
+	part := below != "" && below != "metadata" && r.identified
+	object, metadata := isObject(t), len(above) > 0 && isObject(above[len(above)-1]) && t.Obj().Name() == "ObjectMeta"
 	above = append(slices.Clip(above), t.Origin())
 	for f, tag := range fieldsOf(structOf(t)) {
 		read, selected := r.fields[f.Origin()]
-		switch below {
-		case "":
-			selected = selected || len(r.getters) > 0 && f.Name() == "ObjectMeta"
-		case "metadata":
-			selected = selected || r.getters[f.Name()]
-		}
 		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+		selected = selected || object && f.Name() == "ObjectMeta" && (part || len(r.getters) > 0) ||
+			metadata && (r.getters[f.Name()] || part && gotype.Always("metadata."+name))
 		inside := named(f.Type())
 		isStruct := inside != nil && structOf(inside) != nil
 		inline := name == "" && f.Embedded() && isStruct
