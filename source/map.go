@@ -75,17 +75,21 @@ func (m *mapped[W, T]) Traits() Traits {
 	return t
 }
 
-// structureLocked returns the Structure for a batch, or nil if nothing is to be shared.
-func (m *mapped[W, T]) structureLocked(held Held[T]) *wire.Structure[T] {
+// batch calls do, one call at a time, with the Structure for a batch, or nil if nothing is to
+// be shared. A transform may end its goroutine, as t.FailNow does.
+func (m *mapped[W, T]) batch(held Held[T], do func(*wire.Structure[T])) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if held == nil || m.sharing == nil {
-		return nil
+		do(nil)
+		return
 	}
 	s := m.spare.Value()
 	if s == nil {
 		s = wire.NewStructure[T](m.sharing.table)
 		m.spare = weak.Make(s)
 	}
-	return s
+	do(s)
 }
 
 func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
@@ -106,12 +110,11 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 				items[i] = withoutObject[T](&page.Items[i])
 			}
 		} else {
-			m.mu.Lock()
-			by := m.structureLocked(req.Held)
-			for i := range page.Items {
-				items[i] = m.item(&page.Items[i], req.Held, by)
-			}
-			m.mu.Unlock()
+			m.batch(req.Held, func(by *wire.Structure[T]) {
+				for i := range page.Items {
+					items[i] = m.item(&page.Items[i], req.Held, by)
+				}
+			})
 		}
 		return yield(Page[T]{
 			Items:           items,
@@ -134,19 +137,18 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	}
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {
-		m.mu.Lock()
-		by := m.structureLocked(req.Held)
-		for i := range events {
-			e := &events[i]
-			out := Event[T]{Type: e.Type, InitialEventsEnd: e.InitialEventsEnd, Bytes: e.Bytes}
-			if e.Type.HasObject() {
-				out.Item = m.item(&e.Item, req.Held, by)
-			} else {
-				out.Item = withoutObject[T](&e.Item)
+		m.batch(req.Held, func(by *wire.Structure[T]) {
+			for i := range events {
+				e := &events[i]
+				out := Event[T]{Type: e.Type, InitialEventsEnd: e.InitialEventsEnd, Bytes: e.Bytes}
+				if e.Type.HasObject() {
+					out.Item = m.item(&e.Item, req.Held, by)
+				} else {
+					out.Item = withoutObject[T](&e.Item)
+				}
+				batch = append(batch, out)
 			}
-			batch = append(batch, out)
-		}
-		m.mu.Unlock()
+		})
 		err := yield(batch)
 		batch = reuse(batch)
 		return err

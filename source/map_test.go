@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	goruntime "runtime"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -361,5 +362,34 @@ func TestObjectKeyDoesNotAllocate(t *testing.T) {
 	}
 	if key, err := ObjectKey[metav1.ObjectMetaAccessor](p); err != nil || key != nsName("ns", "a") {
 		t.Errorf("through an accessor: %v %v", key, err)
+	}
+}
+
+// As t.FailNow of a test's transform does.
+func TestATransformThatEndsItsGoroutineLeavesTheSourceToOthers(t *testing.T) {
+	body := []byte(`{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}}]}`)
+	ends := true
+	src := Map(&bytesSource[*corev1.Pod]{dec: must(newDecoder[*corev1.Pod](podGVR.GroupVersion(), &Options{})), bodies: [][]byte{body, body}}, func(p *corev1.Pod) (*corev1.Pod, error) {
+		if ends {
+			goruntime.Goexit()
+		}
+		return p, nil
+	})
+	read := func() (n int) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = src.List(t.Context(), ListRequest[*corev1.Pod]{}, func(page Page[*corev1.Pod]) error {
+				n += len(page.Items)
+				return nil
+			})
+		}()
+		<-done
+		return n
+	}
+	read()
+	ends = false
+	if n := read(); n != 1 {
+		t.Errorf("%d pods", n)
 	}
 }
