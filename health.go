@@ -97,8 +97,8 @@ func (s *Set) Check(*http.Request) error {
 	s.mu.Lock()
 	opts := s.opts
 	s.mu.Unlock()
-	grace, maxStale := cmp.Or(opts.StartupGrace, defaultGrace), cmp.Or(opts.MaxStale, defaultMaxStale)
-	return s.health(func(i *Status, now time.Time, running time.Duration) string {
+	grace, maxStale := s.grace(), cmp.Or(opts.MaxStale, defaultMaxStale)
+	return s.health(func(i *Status, now time.Time, running, _ time.Duration) string {
 		if !i.Synced {
 			if running > grace {
 				return fmt.Sprintf("not synced %s after the start", running.Round(time.Second))
@@ -113,24 +113,36 @@ func (s *Set) Check(*http.Request) error {
 }
 
 // Ready fails with a *HealthError until every informer of the set, and every one that
-// it observes, has synced. From then on an unreachable server does not make it fail:
-// reads continue, and taking all replicas of a program out of service at once helps
-// nobody. Otherwise it is like Check.
+// it observes, has synced. Those do not count that were added more than
+// SetOptions.StartupGrace after the first one, as by a read of another kind, nor does an
+// unreachable server from then on: reads continue, and taking all replicas of a program
+// out of service at once helps nobody. Otherwise it is like Check.
 func (s *Set) Ready(*http.Request) error {
-	return s.health(func(i *Status, _ time.Time, _ time.Duration) string {
-		if i.Synced {
+	grace := s.grace()
+	return s.health(func(i *Status, _ time.Time, _, after time.Duration) string {
+		if i.Synced || after > grace {
 			return ""
 		}
 		return "not synced"
 	})
 }
 
-// health fails if unwell returns what is wrong with an informer.
-func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration) string) error {
+func (s *Set) grace() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.opts.StartupGrace, defaultGrace)
+}
+
+// health fails if unwell returns what is wrong with an informer, which has been running for
+// a time, and was added some time after the first one, or after Run.
+func (s *Set) health(unwell func(i *Status, now time.Time, running, after time.Duration) string) error {
 	s.mu.Lock()
 	began, informers := s.began, slices.Clone(s.informers.entries)
 	s.mu.Unlock()
-	now := time.Now()
+	now, first := time.Now(), began
+	if first.IsZero() && len(informers) > 0 {
+		first = informers[0].added
+	}
 	failed := &HealthError{Total: len(informers)}
 	for _, e := range informers {
 		i, running := e.what.Status(), time.Duration(0)
@@ -144,7 +156,7 @@ func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration
 			}
 			running = min(running, now.Sub(e.added))
 		}
-		what := unwell(&i, now, running)
+		what := unwell(&i, now, running, e.added.Sub(first))
 		if what == "" {
 			continue
 		}

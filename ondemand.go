@@ -180,6 +180,7 @@ func (o *OnDemand[T]) start(ctx context.Context) (end func()) {
 	settling.Go(func() { o.settle(ctx) })
 	return func() {
 		settling.Wait()
+		o.reads.Wait()
 		o.collectChanged(nil)
 		if b != nil {
 			o.reads.Close()
@@ -192,8 +193,8 @@ func (o *OnDemand[T]) start(ctx context.Context) (end func()) {
 // Get returns the object under key, whole, in the state whose metadata the informer has, or a
 // later one. It is read-only. If it is not held, Get reads it from the server, with one
 // request for all calls that wait for it, and keeps it while the metadata has that version,
-// as long as there is room: see OnDemandOptions.Bytes. Before the informer has synced every
-// call reads.
+// as long as there is room: see OnDemandOptions.Bytes. What the store does not have is read as
+// well until the source of its scope has been listed.
 //
 // Get blocks until that is done, or ctx ends. An object that the informer, or the server,
 // does not have is a NotFound (k8s.io/apimachinery/pkg/api/errors); other errors are the
@@ -205,7 +206,8 @@ func (o *OnDemand[T]) Get(ctx context.Context, key Key) (T, error) {
 			return none, err
 		}
 	}
-	synced := o.HasSynced() // before the store is read
+	p := o.sources.sourceOf(key)
+	synced := p != nil && closed(p.listed) // before the store is read
 	obj, ok := o.Store().Get(key)
 	switch {
 	case ok && !partial(obj):
@@ -290,6 +292,9 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 		c := &changes[i]
 		if c.Type == Deleted {
 			o.reads.Forget(c.Key, readthrough.State{})
+			if o.ledger.budget != nil {
+				o.change(c.Key) // settle may have it in mind
+			}
 			continue
 		}
 		o.reads.Forget(c.Key, o.state(c.New))

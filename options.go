@@ -83,7 +83,8 @@ type Options[T any] struct {
 	// all of its pages. If 0, they are reflector.DefaultMaxObjects (2^25) and
 	// DefaultMaxListBytes (48 GiB), which only an endless list reaches. What exceeds
 	// them is refused with a *LimitError and requested again with backoff; the objects
-	// that are held stay, and are updated and deleted. To protect a process's memory, set
+	// that are held stay as they are, and a source that has no new object goes on. To
+	// protect a process's memory, set
 	// them lower, and source.Options.MaxObjectBytes for the size of one object:
 	// docs/security.md has the arithmetic.
 	MaxObjects   int64

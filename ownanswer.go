@@ -30,6 +30,35 @@ type clientWrite struct {
 	otherVersion bool
 	// sent is when the request was sent.
 	sent time.Time
+	// made is set if the write makes the version of its answer in any case. changes is the
+	// resource version that the request names, if any.
+	made    bool
+	changes string
+}
+
+// madeVersion reports whether the write is known to have made a version. One that changes
+// nothing is answered with the version that the last other write to the object has made, which
+// the informer need not have seen. A request that names a version is answered with that one
+// then. Nothing else tells it apart.
+func (w *clientWrite) madeVersion(version string) bool {
+	return w.made || w.changes != "" && w.changes != version
+}
+
+// versionIn returns the resource version that a request names; empty if that is not known.
+func versionIn(req *http.Request) string {
+	if req.GetBody == nil {
+		return ""
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return ""
+	}
+	return source.RequestVersion(b)
 }
 
 // answeredWithObject are the subresources whose answer is the object itself.
@@ -39,7 +68,9 @@ var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize",
 // writes nothing that an informer could record. known reports the resources that have an informer.
 func writeOf(req *http.Request, path string, known func(schema.GroupResource) bool) (w clientWrite, ok bool) {
 	switch req.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
+	case http.MethodPost:
+		w.made = true
+	case http.MethodPut, http.MethodPatch:
 	case http.MethodDelete:
 		w.delete = true
 	default:
@@ -108,14 +139,14 @@ func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
 		}
 	}
 	if !w.scale && !w.otherVersion {
-		err := i.wrote(source.Answer{Body: body, Resource: w.resource}, w.key, w.sent)
+		err := i.wrote(source.Answer{Body: body, Resource: w.resource}, w.key, w)
 		if _, otherKind := errtype.As[*source.KindError](err); !otherKind && !errors.Is(err, source.ErrNoAnswers) {
 			return err
 		}
 	}
 	if objects := source.AnswerMetadata(body); len(objects) == 1 {
 		m := &objects[0]
-		return i.wrote(source.Answer{Metadata: m, Resource: w.resource, NoLabels: w.scale}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
+		return i.wrote(source.Answer{Metadata: m, Resource: w.resource, NoLabels: w.scale}, Key{Namespace: m.Namespace, Name: m.Name}, w)
 	}
 	return nil // it is no object
 }
@@ -169,7 +200,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 				continue
 			}
 			// Reads may not show yet that it is marked.
-			err := i.wrote(source.Answer{Metadata: now, Resource: w.resource}, Key{Namespace: now.Namespace, Name: now.Name}, w.sent)
+			err := i.wrote(source.Answer{Metadata: now, Resource: w.resource}, Key{Namespace: now.Namespace, Name: now.Name}, w)
 			if !errors.Is(err, ErrNotCovered) {
 				errs = append(errs, err)
 			}
@@ -188,7 +219,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		if m.DeletionTimestamp != nil {
 			key := Key{Namespace: m.Namespace, Name: m.Name}
 			if _, shown := before.Get(key); shown {
-				errs = append(errs, i.wrote(source.Answer{Metadata: m, Resource: w.resource}, key, w.sent))
+				errs = append(errs, i.wrote(source.Answer{Metadata: m, Resource: w.resource}, key, w))
 			}
 		}
 	}

@@ -226,6 +226,9 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, nil
 	}
+	if !w.made && !w.delete {
+		w.changes = versionIn(req)
+	}
 	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
 	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
 	for _, i := range informers {

@@ -103,7 +103,7 @@ func (p *sources[T]) beginChange(sources []ScopedSource[T], named map[string]Sco
 	}
 	for _, s := range sources {
 		if !stays[s.Scope.ID] {
-			added = append(added, s)
+			added, p.coming = append(added, s), append(p.coming, s.Scope.ID)
 		}
 	}
 	return leaving, added, nil
@@ -118,7 +118,7 @@ func (p *sources[T]) versionReached(scope store.Scope, ended []*pipeline[T]) (ve
 			at = one.before // it has not been listed
 		}
 		order, ordered := resourceversion.Compare(at, version)
-		if ordered && order <= 0 || !resourceversion.Ordered(at) || !p.overlap(scope, one.Scope) {
+		if ordered && order <= 0 || !resourceversion.Ordered(at) || !overlap(scope, one.Scope) {
 			continue
 		}
 		version = at
@@ -126,26 +126,11 @@ func (p *sources[T]) versionReached(scope store.Scope, ended []*pipeline[T]) (ve
 	return version
 }
 
-// overlap reports whether two scopes have keys in common: they have one ID, the store has
-// an object in both, or the first key of one is also in the other.
-func (p *sources[T]) overlap(a, b store.Scope) bool {
-	if a.ID == b.ID || a.Has(firstKey(b)) && b.Has(firstKey(b)) || a.Has(firstKey(a)) && b.Has(firstKey(a)) {
-		return true
-	}
-	for key := range p.informer.store.Snapshot().SpanKeys(a.Span) {
-		if a.Has(key) && b.Has(key) {
-			return true
-		}
-	}
-	return false
-}
-
-// firstKey returns the first key of a scope's span, which need not be in the scope.
-func firstKey(scope store.Scope) (key store.Key) {
-	if scope.Span.From != nil {
-		key = *scope.Span.From
-	}
-	return key
+// overlap reports whether two scopes may have keys in common: no key is known to be in the
+// span of one alone.
+func overlap(a, b store.Scope) bool {
+	ends := func(a, b store.Span) bool { return a.To != nil && b.From != nil && a.To.Compare(*b.From) <= 0 }
+	return a.ID == b.ID || !ends(a.Span, b.Span) && !ends(b.Span, a.Span)
 }
 
 // replace replaces sources that have ended with others in one step, so that a key which is
@@ -153,7 +138,13 @@ func firstKey(scope store.Scope) (key store.Key) {
 func (p *sources[T]) replace(ended, next []*pipeline[T]) (joined int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, one := range ended {
+		counted := one.reflector.Status()
+		addCounts(&p.left.Status, &counted)
+		one.sink.Quarantine.AddTo(&p.left)
+	}
 	p.all = slices.DeleteFunc(slices.Clone(p.all), func(one *pipeline[T]) bool { return slices.Contains(ended, one) })
+	p.coming = nil
 	for n, one := range next {
 		if err := p.joinLocked(one, true); err != nil {
 			return n, fmt.Errorf("source of scope %q: %w", one.Scope.ID, err)

@@ -220,3 +220,87 @@ func within(now map[string]*part, p pod) bool {
 	}
 	return false
 }
+
+// laggingPart is a source whose lists of any version are those of another one.
+type laggingPart struct {
+	*part
+	behind source.Source[pod]
+}
+
+func (l *laggingPart) List(ctx context.Context, req source.ListRequest[pod], yield func(source.Page[pod]) error) error {
+	if req.ResourceVersion == "0" {
+		return partOf(l.behind, l.scope).List(ctx, req, yield)
+	}
+	return l.part.List(ctx, req, yield)
+}
+
+func (l *laggingPart) Watch(ctx context.Context, _ source.WatchRequest[pod], _ func([]source.Event[pod]) error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Scopes that are functions may share keys that the store does not have any more.
+func TestTheListOfAnotherShardIsNotOlderThanWhatTheLastOneDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shard := func(n, of int) kinglet.Scope {
+			return kinglet.Scope{ID: fmt.Sprint(n, " of ", of), Contains: func(k kinglet.Key) bool { return int(k.Name[0])%of == n }}
+		}
+		server, behind := sourcetest.NewStatic(newPod("b", "n")), sourcetest.NewStatic(newPod("b", "n"))
+		r := &scopedRig{rig: rig{t: t, ended: make(chan error, 1)}}
+		var err error
+		r.informer, err = kinglet.NewScoped(kinglet.Options[pod]{DisableWatchList: true, OnError: r.report},
+			partOf(server, shard(0, 2)).scoped(), partOf(server, shard(1, 2)).scoped())
+		r.must(err)
+		r.run()
+		defer r.end()
+		r.must(server.Delete(key("b")))
+		synctest.Wait()
+		var next []kinglet.ScopedSource[pod]
+		for n := range 3 {
+			next = append(next, kinglet.ScopedSource[pod]{Scope: shard(n, 3), Source: &laggingPart{partOf(server, shard(n, 3)), behind}})
+		}
+		r.must(r.informer.SetSources(next...))
+		synctest.Wait()
+		if _, there := r.informer.Store().Get(key("b")); there {
+			t.Error("what was deleted is there again")
+		}
+	})
+}
+
+// slowEnd is a source whose watches take a second to end.
+type slowEnd struct{ source.Source[pod] }
+
+func (s slowEnd) Watch(ctx context.Context, req source.WatchRequest[pod], yield func([]source.Event[pod]) error) error {
+	err := s.Source.Watch(ctx, req, yield)
+	time.Sleep(time.Second)
+	return err
+}
+
+func TestASourceCannotBeAddedThatSetSourcesIsAboutToAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := func(ns string) source.Source[pod] { return sourcetest.NewStatic(podIn(ns, "x", "n")) }
+		r := &scopedRig{rig: rig{t: t, ended: make(chan error, 1)}}
+		var err error
+		r.informer, err = kinglet.NewScoped(kinglet.Options[pod]{OnError: r.report}, scopedOf("a", slowEnd{of("a")}))
+		r.must(err)
+		r.run()
+		defer r.end()
+		set := make(chan error, 1)
+		go func() { set <- r.informer.SetSources(scopedOf("c", of("c")), scopedOf("d", of("d"))) }()
+		synctest.Wait()
+		if err := r.informer.AddSource(scopedOf("c", of("c"))); !errors.Is(err, kinglet.ErrScopeExists) {
+			t.Errorf("AddSource: %v", err)
+		}
+		r.must(<-set)
+		synctest.Wait()
+		var there []string
+		for p := range r.informer.Store().All() {
+			there = append(there, p.Namespace)
+		}
+		if !slices.Equal(there, []string{"c", "d"}) {
+			t.Errorf("objects of %v", there)
+		}
+		r.must(r.informer.RemoveSource("c"))
+		r.must(r.informer.AddSource(scopedOf("c", of("c"))))
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/internal/engine/sink"
@@ -122,6 +123,10 @@ type sources[T any] struct {
 	// ended is set once Run's context has ended; then no source is added or removed any
 	// more.
 	ended bool
+	// left has the counts of sources that have left, which do not go back.
+	left Status
+	// coming are the scope IDs that SetSources is about to add.
+	coming []string
 	// errs are what reflectors returned.
 	errs []error
 }
@@ -219,6 +224,9 @@ func (p *sources[T]) add(s ScopedSource[T]) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if slices.Contains(p.coming, s.Scope.ID) {
+		return ErrScopeExists
+	}
 	return p.joinLocked(one, false)
 }
 
@@ -421,9 +429,12 @@ func (p *sources[T]) quarantined() (all []Quarantined) {
 	return all
 }
 
-// addTo adds the status of all sources together.
+// addTo adds the status of all sources together, and the counts of those that have left.
 func (p *sources[T]) addTo(s *Status) {
-	for n, one := range p.each() {
+	p.mu.Lock()
+	all, left := p.all, p.left
+	p.mu.Unlock()
+	for n, one := range all {
 		st := one.reflector.Status()
 		if n == 0 {
 			s.Status = st
@@ -431,6 +442,11 @@ func (p *sources[T]) addTo(s *Status) {
 			s.Status = mergedStatus(s.Status, st)
 		}
 		one.sink.Quarantine.AddTo(s)
+	}
+	addCounts(&s.Status, &left.Status)
+	s.Failures += left.Failures
+	for stage, n := range left.FailuresByStage {
+		s.FailuresByStage[stage] += n
 	}
 }
 
@@ -457,10 +473,11 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	if distance(b.Phase) > distance(a.Phase) {
 		a.Phase, a.Since = b.Phase, b.Since
 	}
-	if b.LastErrorTime.After(a.LastErrorTime) {
+	longer := !b.FailingSince.IsZero() && (a.FailingSince.IsZero() || b.FailingSince.Before(a.FailingSince))
+	if longer || a.FailingSince.IsZero() && b.LastErrorTime.After(a.LastErrorTime) {
 		a.LastError, a.LastErrorTime = b.LastError, b.LastErrorTime
 	}
-	if !b.FailingSince.IsZero() && (a.FailingSince.IsZero() || b.FailingSince.Before(a.FailingSince)) {
+	if longer {
 		a.FailingSince = b.FailingSince
 	}
 	if b.Recent.LastTime.After(a.Recent.LastTime) {
@@ -471,7 +488,9 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	if first := b.Recent.FirstTime; !first.IsZero() && (a.Recent.FirstTime.IsZero() || first.Before(a.Recent.FirstTime)) {
 		a.Recent.FirstTime = first
 	}
-	if b.LastContact.Before(a.LastContact) {
+	// Both are of the source whose bookmark is due first, or overdue.
+	due := func(s *reflector.Status) time.Time { return s.LastContact.Add(s.BookmarkInterval) }
+	if sends := b.BookmarkInterval > 0; sends != (a.BookmarkInterval > 0) && sends || sends == (a.BookmarkInterval > 0) && due(&b).Before(due(&a)) {
 		a.LastContact, a.BookmarkInterval = b.LastContact, b.BookmarkInterval
 	}
 	if b.LastEvent.After(a.LastEvent) {
@@ -481,8 +500,14 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 		a.ReadPath = b.ReadPath
 	}
 	a.Degraded = a.Degraded || b.Degraded
-	a.Epoch = max(a.Epoch, b.Epoch)
 	a.Received, a.Remaining = a.Received+b.Received, a.Remaining+b.Remaining
+	addCounts(&a, &b)
+	return a
+}
+
+// addCounts adds what a source has counted since its start.
+func addCounts(a, b *reflector.Status) {
+	a.Epoch = max(a.Epoch, b.Epoch)
 	a.Bytes += b.Bytes
 	a.Lists, a.Streams, a.Watches, a.Probes = a.Lists+b.Lists, a.Streams+b.Streams, a.Watches+b.Watches, a.Probes+b.Probes
 	a.Published += b.Published
@@ -502,5 +527,4 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 			a.ErrorsBy[verb][code] += b.ErrorsBy[verb][code]
 		}
 	}
-	return a
 }

@@ -19,7 +19,8 @@ import (
 // Wrote records the server's answer to a create, an update, a patch or an apply. From
 // then on every read of the informer includes the object (guarantee 12): Get, indexes,
 // lists, counts and order, of Store and Snapshot. Wrote does not wait. Handlers get the
-// change from the watch alone, marked as OwnEcho.
+// change from the watch alone, marked as OwnEcho. A write that changed nothing is answered
+// with the version of another's: then that change is marked, of which the program knows.
 //
 // Reads include the object until the watch or a list has passed its version. If that
 // takes longer than two minutes, or the server begins to number anew, reads no longer
@@ -58,13 +59,13 @@ import (
 // Wrote costs a copy of the object, and time in proportion to the writes that the watch
 // has not shown, as does a read by index. It is safe for concurrent use.
 func (i *Informer[T]) Wrote(obj T) error {
-	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), time.Time{})
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{made: true})
 }
 
 // WroteDecoded is Informer.Wrote for an informer of T whose source is a
 // source.Map from another type: obj is what the client decoded.
 func WroteDecoded[W, T any](i *Informer[T], obj W) error {
-	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), time.Time{})
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{made: true})
 }
 
 // WroteDelete records that the server has deleted an object: it answered with a Status,
@@ -108,9 +109,8 @@ func (i *Informer[T]) notWritten(key Key, err error) error {
 	return fmt.Errorf("informer of %s: own write of %s: %w", i.opts.Name, key, err)
 }
 
-// wrote records an answer to a write, whose request was sent at a time; zero if that is
-// not known.
-func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
+// wrote records an answer to a write.
+func (i *Informer[T]) wrote(a source.Answer, key Key, by *clientWrite) error {
 	now := time.Now()
 	if err := i.own.Noticed(now); err != nil {
 		return i.notWritten(key, err)
@@ -125,10 +125,13 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 	}
 	if written.Gone {
 		return i.notWritten(key, i.own.Removed(own.Removal{
-			Key: key, UID: written.UID, Version: written.ResourceVersion, Sent: sent, Time: now,
+			Key: key, UID: written.UID, Version: written.ResourceVersion, Sent: by.sent, Time: now,
 		}))
 	}
-	w := own.Write[T]{Key: key, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread, Sent: sent, Time: now}
+	w := own.Write[T]{
+		Key: key, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread,
+		Sent: by.sent, Time: now, Made: by.madeVersion(written.ResourceVersion),
+	}
 	if !w.Unread {
 		w.UID = i.opts.UID(written.Object)
 		if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {

@@ -190,11 +190,16 @@ func (f *kindInformer) indexName(name string) string {
 	return f.prefix + name
 }
 
+var errShown = errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first, or set a Transform in cache.Options")
+
 // SetTransform implements SharedInformer. It fails for an informer that shows what
-// another one holds, or only the whole objects of it.
+// another one holds, or only the whole objects of it, and for one that another shows.
 func (f *kindInformer) SetTransform(transform toolscache.TransformFunc) error {
 	if f.convert != nil {
 		return errors.New("this informer shows what another holds: set a Transform in cache.Options")
+	}
+	if f.storage.shown() {
+		return errShown
 	}
 	err := f.SharedIndexInformer.SetTransform(transform)
 	if err == nil {

@@ -104,8 +104,8 @@ func (c *Cache) nextNamespaceSets(gvk schema.GroupVersionKind) (map[*storage]*na
 		if err != nil {
 			return nil, err
 		}
-		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && !h.lean.hides() {
-			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
+		if h.shown() && next.transformed() && !h.lean.hides() {
+			return nil, errShown
 		}
 		changes[h] = next
 	}

@@ -54,6 +54,8 @@ type storage struct {
 
 	// lists makes the informer's ListerWatchers.
 	lists atomic.Pointer[listWatches]
+	// shown reports whether a metadata informer shows the objects.
+	shown func() bool
 	// transformed is set once a program has set the informer's transform.
 	transformed atomic.Bool
 
@@ -73,6 +75,7 @@ type storage struct {
 // generation.
 func (c *Cache) newStorage(gvk schema.GroupVersionKind, f form) (*storage, error) {
 	h := &storage{gvk: gvk, form: f, ended: make(chan struct{})}
+	h.shown = func() bool { return f != metadataOnly && c.metadataOf(h) }
 	if l := c.lean[gvk]; l != nil && l.form == f {
 		h.lean = l
 	}

@@ -94,8 +94,8 @@ type Status struct {
 	// had been written to its storage, until something comes: there is nothing to send a
 	// bookmark for.
 	BookmarkInterval time.Duration
-	// LastContact is when the server last sent a page, an event or a bookmark. Zero
-	// before the first.
+	// LastContact is when the server last sent a page, an event or a bookmark, or ended a
+	// watch without an error. Zero before the first.
 	LastContact time.Time
 	// Unreadable counts objects whose identity could not be read.
 	Unreadable uint64

@@ -407,6 +407,20 @@ func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m 
 	return gvk, st, &p.ObjectMeta
 }
 
+// RequestVersion returns the resource version that the body of a write names, which the server
+// compares with that of the object. It is empty if there is none, or the body cannot be read.
+func RequestVersion(body []byte) string {
+	if len(body) == 0 || encoding.Of(body[0]) == nil {
+		return ""
+	}
+	enc := encoding.Of(body[0])
+	var p metav1.PartialObjectMetadata
+	if o, err := enc.Object(body); err != nil || enc.Unmarshal(o.Raw, &p) != nil {
+		return ""
+	}
+	return p.ResourceVersion
+}
+
 // AnswerMetadata returns the metadata of the object that a server answered a write with,
 // or of each object of a list. It returns nil for a Status, and for an answer that it
 // cannot read.

@@ -74,8 +74,9 @@ type Change[T any] struct {
 	ByHand bool
 	// OwnEcho is true for a change that consists only of versions that the
 	// program has told its informer it wrote (kinglet's Informer.Wrote and
-	// WroteDelete). A version that the watch delivered before the program did so
-	// is not known to be one.
+	// WroteDelete), or that OwnWrites knows a client to have made: by a create, or by a
+	// request with another resource version, as updates have. A version that the watch
+	// delivered before the program did so is not known to be one.
 	OwnEcho bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -725,4 +728,104 @@ func TestAServerRefusesWhatIsNotWhole(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lingering is a source whose lists clean up for a moment once their context has ended.
+type lingering struct {
+	source.Source[*corev1.ConfigMap]
+	under *atomic.Int32
+}
+
+func (l lingering) List(ctx context.Context, req source.ListRequest[*corev1.ConfigMap], yield func(source.Page[*corev1.ConfigMap]) error) error {
+	l.under.Add(1)
+	defer l.under.Add(-1)
+	err := l.Source.List(ctx, req, yield)
+	if ctx.Err() != nil {
+		time.Sleep(300 * time.Millisecond)
+	}
+	return err
+}
+
+// Guarantee 9.
+func TestRunReturnsAfterTheReadsThatItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under atomic.Int32
+		d := newDemand(t, func(cfg *rest.Config, o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			src, err := fromConfig[*corev1.ConfigMap](cfg, o)
+			return lingering{src, &under}, err
+		}, kinglet.OnDemandOptions[*corev1.ConfigMap]{}, "x")
+		d.fault.Store(&apiserver.Fault{Delay: 20 * time.Second})
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		synctest.Wait()
+		d.Hold(mapKey("x"))
+		synctest.Wait()
+		if under.Load() == 0 {
+			t.Error("nothing is read")
+		}
+		cancel()
+		if err := <-ended; err != nil || under.Load() > 0 {
+			t.Errorf("Run returned %v, and %d reads are under way", err, under.Load())
+		}
+	})
+}
+
+// What the server has in a later version is not kept in mind once it is gone.
+func TestNothingIsKeptOfWhatIsGoneBeforeItWasReadWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 10
+		storage := apiserver.NewStorage(apiserver.ConfigMaps)
+		watched, read := apiserver.New(storage, apiserver.Options{WithoutWatchList: true}), apiserver.New(storage, apiserver.Options{})
+		t.Cleanup(watched.Close)
+		t.Cleanup(read.Close)
+		at := watched
+		d := must(kinglet.NewOnDemand(func(o source.Options) (source.Source[*corev1.ConfigMap], error) {
+			cfg := at.Config()
+			at, cfg.QPS, o.DisableSharing = read, -1, true
+			return fromConfig[*corev1.ConfigMap](cfg, o)
+		}, kinglet.OnDemandOptions[*corev1.ConfigMap]{Budget: kinglet.NewBudget(100_000), Whole: everything}))
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		name := func(i int) string { return fmt.Sprint(i, strings.Repeat("-", 200)) }
+		remove := func(name string) {
+			must(storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: name}, nil))
+		}
+		must(storage.Create(large("big", 90_000)))
+		synctest.Wait()
+		var kept []weak.Pointer[byte]
+		for i := range n {
+			must(storage.Create(large(name(i), 13_500)))
+			synctest.Wait()
+			obj, _ := d.Store().Get(mapKey(name(i)))
+			kept = append(kept, weak.Make(unsafe.StringData(obj.Name)))
+		}
+		watched.Hold()
+		remove("big") // which leaves room, as the watch shows before what follows
+		for i := range n {
+			must(storage.Update(large(name(i), 13_501)))
+		}
+		watched.Advance(1)
+		time.Sleep(10 * time.Second)
+		for i := range n {
+			remove(name(i))
+		}
+		watched.Release()
+		time.Sleep(10 * time.Minute)
+		goruntime.GC()
+		goruntime.GC()
+		left := 0
+		for _, k := range kept {
+			if k.Value() != nil {
+				left++
+			}
+		}
+		if left > 0 || d.Store().Len() > 0 {
+			t.Errorf("of %d names %d are kept; the store has %d", n, left, d.Store().Len())
+		}
+		goruntime.KeepAlive(d)
+		cancel()
+		<-ended
+	})
 }

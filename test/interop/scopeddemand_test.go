@@ -76,6 +76,8 @@ type demandModel struct {
 
 	// failing makes reads of one name fail, and calm makes the server do as it should.
 	failing, calm atomic.Bool
+	// refused is a namespace of which only single objects are read.
+	refused atomic.Value
 }
 
 type demandOfNamespaces struct {
@@ -98,6 +100,8 @@ func newDemandModel(t *testing.T, seed uint64) *demandModel {
 		defer mu.Unlock()
 		byName := r.Verb == "list" && strings.Contains(r.Options.FieldSelector, "metadata.name=")
 		switch {
+		case !byName && r.Namespace == m.refused.Load():
+			return &apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not yet"))}
 		case m.calm.Load():
 		case byName && m.failing.Load():
 			return &apiserver.Fault{Answer: apierrors.NewInternalError(errors.New("no reads now"))}
@@ -275,5 +279,44 @@ func (m *demandModel) check(ctx context.Context) {
 		if used != 0 {
 			m.Errorf("%d are used beyond what is held", used)
 		}
+	}
+}
+
+// The store of an informer that has synced says nothing of a scope that has not been listed.
+func TestGetReadsWhatIsInAScopeThatHasNotBeenListed(t *testing.T) {
+	for how, add := range map[string]func(i *demandOfNamespaces) error{
+		"AddSource":  func(i *demandOfNamespaces) error { return i.AddSource(i.sources["b"]) },
+		"SetSources": func(i *demandOfNamespaces) error { return i.SetSources(i.sources["a"], i.sources["b"]) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newDemandModel(t, 1)
+				m.calm.Store(true)
+				i := m.informers[0]
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- i.Run(ctx) }()
+				cm := configMap("n", "1")
+				cm.Namespace = "b"
+				must(m.storage.Put(cm))
+				synctest.Wait()
+				m.refused.Store("b") // all but reads of one object
+				if err := add(i); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for range 3 {
+					if obj, err := i.Get(ctx, kinglet.Key{Namespace: "b", Name: "n"}); err != nil || dataOf(obj) != "1" {
+						t.Errorf("%v, %v", obj, err)
+					}
+					if _, err := i.Get(ctx, kinglet.Key{Namespace: "b", Name: "none"}); !apierrors.IsNotFound(err) {
+						t.Errorf("of none: %v", err)
+					}
+					time.Sleep(time.Minute)
+				}
+				cancel()
+				<-ended
+			})
+		})
 	}
 }

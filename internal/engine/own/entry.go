@@ -187,7 +187,7 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
 		return false
 	}
 	i := e.removed(r.UID(c.Old))
-	return i >= 0 && !e.removals[i].done
+	return i >= 0 && !e.removals[i].done && !e.removals[i].marked
 }
 
 // removed returns the index of the removal with a UID, or -1.

@@ -34,6 +34,8 @@ type Write[T any] struct {
 	// Sent is when the request was sent, zero if that is not known, and Time when its
 	// answer was recorded.
 	Sent, Time time.Time
+	// Made: the write is known to have made the version, as one that changed nothing has not.
+	Made bool
 	// values are the object's values in each index, as of a generation of indexes.
 	values     map[string][]string
 	generation uint64
@@ -168,8 +170,10 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		}
 		return o.with(next)
 	}
-	next.versions = append(slices.Clip(next.versions), w.Version)
-	next.versions = next.versions[max(0, len(next.versions)-maxVersions):]
+	if w.Made {
+		next.versions = append(slices.Clip(next.versions), w.Version)
+		next.versions = next.versions[max(0, len(next.versions)-maxVersions):]
+	}
 	if w.Unread {
 		next.unread = &unread{uid: w.UID, version: w.Version, since: w.Time}
 		return o.with(next)

@@ -53,10 +53,8 @@ func (w *Writes[T]) Leave(id string) (dropped []error) {
 // dropLocked ends the unseen writes in a scope, except those that move to another one.
 func (w *Writes[T]) dropLocked(id string, why error, to func(store.Key) (string, bool)) (dropped []error) {
 	left, ended := w.over.Load().leave(id, to)
-	dropped = w.unconfirmed(ended, why)
-	w.counts.Dropped += uint64(len(dropped))
 	w.setLocked(left)
-	return dropped
+	return w.unconfirmed(ended, why)
 }
 
 // scopeOfLocked returns the scope that a key is in, or nil. Of two, it returns the one that

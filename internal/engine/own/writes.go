@@ -417,6 +417,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	s.at, s.listed = version, true
 	if epoch {
 		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
+		w.counts.Dropped += uint64(len(dropped))
 		clear(w.left)
 		w.endWaitsLocked(ErrEpoch, func(wait *waiting) bool { return wait.includes(s) })
 		return dropped

@@ -5,8 +5,10 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -71,8 +73,10 @@ type Cache[T any] struct {
 	// ring has the *entry of each kept object, the next to go first.
 	ring list.List
 	// stats are without the hits of what is kept.
-	stats  Stats
-	reads  map[wanted]*reading[T]
+	stats Stats
+	reads map[wanted]*reading[T]
+	// left has those under way for which nobody waits any more.
+	left   map[*reading[T]]struct{}
 	closed bool
 }
 
@@ -102,7 +106,9 @@ type wanted struct {
 
 // reading is a call of Read that is under way.
 type reading[T any] struct {
-	waiting int // guarded by Cache.mu
+	// waiting and over are guarded by Cache.mu.
+	waiting int
+	over    bool
 	cancel  context.CancelFunc
 	// done is closed once object and err are set.
 	done   chan struct{}
@@ -116,7 +122,7 @@ func New[T any](opts Options[T]) *Cache[T] {
 	if err != nil {
 		panic(err) // it has what it requires
 	}
-	return &Cache[T]{opts: opts, kept: kept, reads: map[wanted]*reading[T]{}}
+	return &Cache[T]{opts: opts, kept: kept, reads: map[wanted]*reading[T]{}, left: map[*reading[T]]struct{}{}}
 }
 
 // Close forgets all objects, and keeps none from now on.
@@ -125,6 +131,16 @@ func (c *Cache[T]) Close() {
 	c.closed = true
 	c.mu.Unlock()
 	c.give(c.Evict(math.MaxInt64))
+}
+
+// Wait waits for the end of the reads for which no Get waits any more.
+func (c *Cache[T]) Wait() {
+	c.mu.Lock()
+	left := slices.Collect(maps.Keys(c.left))
+	c.mu.Unlock()
+	for _, r := range left {
+		<-r.done
+	}
 }
 
 // Get returns the object that is kept in a state, or a later one. If there is none, Get waits until it has been
@@ -187,6 +203,8 @@ func (c *Cache[T]) read(ctx context.Context, want wanted) (obj T, err error) {
 func (c *Cache[T]) over(want wanted, r *reading[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	r.over = true
+	delete(c.left, r)
 	if c.reads[want] == r {
 		delete(c.reads, want)
 	}
@@ -197,6 +215,9 @@ func (c *Cache[T]) leave(want wanted, r *reading[T]) {
 	defer c.mu.Unlock()
 	if r.waiting--; r.waiting == 0 {
 		r.cancel()
+		if !r.over {
+			c.left[r] = struct{}{}
+		}
 		if c.reads[want] == r {
 			delete(c.reads, want)
 		}

@@ -201,7 +201,7 @@ type State struct {
 	Polling bool
 
 	// Contact is when the server last sent a page, or an event that was not an
-	// error.
+	// error, or ended a watch as it should.
 	Contact Nanos
 	// LastEvent is when the last event came that was neither a bookmark nor an
 	// error; 0 if none did.

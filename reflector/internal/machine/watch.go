@@ -151,6 +151,7 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 // new in it, is as good as refused.
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
+		m.Contact = m.now
 		m.healthy()
 		m.resume()
 		return
