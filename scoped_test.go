@@ -278,8 +278,8 @@ func TestTheSourceOfNewIsOneOfAnyNumber(t *testing.T) {
 		if v := r.informer.Status().ResourceVersion; v == "" {
 			t.Error("no version")
 		}
-		if v := reg.DeliveredThrough(); v != "" {
-			t.Errorf("delivered through %s, of which scope?", v)
+		if v, shown := reg.DeliveredThrough(), r.informer.Status().Handlers[0].DeliveredThrough; v != "" || shown != "" {
+			t.Errorf("delivered through %q, %q, of which scope?", v, shown)
 		}
 	})
 }

@@ -488,9 +488,9 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	if first := b.Recent.FirstTime; !first.IsZero() && (a.Recent.FirstTime.IsZero() || first.Before(a.Recent.FirstTime)) {
 		a.Recent.FirstTime = first
 	}
-	// Both are of the source whose bookmark is due first, or overdue.
+	// Both are of the source whose bookmark is due first.
 	due := func(s *reflector.Status) time.Time { return s.LastContact.Add(s.BookmarkInterval) }
-	if sends := b.BookmarkInterval > 0; sends != (a.BookmarkInterval > 0) && sends || sends == (a.BookmarkInterval > 0) && due(&b).Before(due(&a)) {
+	if aSends, bSends := a.BookmarkInterval > 0, b.BookmarkInterval > 0; bSends && !aSends || bSends == aSends && due(&b).Before(due(&a)) {
 		a.LastContact, a.BookmarkInterval = b.LastContact, b.BookmarkInterval
 	}
 	if b.LastEvent.After(a.LastEvent) {

@@ -35,6 +35,11 @@ func (i *Informer[T]) Status() Status {
 	if d := i.opts.demand; d != nil {
 		s.Budget = d.ledger.status()
 	}
+	if i.sources.several.Load() { // see registration.DeliveredThrough
+		for n := range s.Handlers {
+			s.Handlers[n].DeliveredThrough = ""
+		}
+	}
 	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
 	if sharing := traits.Shared; sharing != nil {
