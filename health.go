@@ -138,11 +138,9 @@ func (s *Set) grace() time.Duration {
 func (s *Set) health(unwell func(i *Status, now time.Time, running, after time.Duration) string) error {
 	s.mu.Lock()
 	began, informers := s.began, slices.Clone(s.informers.entries)
+	first := cmp.Or(began, s.informers.first)
 	s.mu.Unlock()
-	now, first := time.Now(), began
-	if first.IsZero() && len(informers) > 0 {
-		first = informers[0].added
-	}
+	now := time.Now()
 	failed := &HealthError{Total: len(informers)}
 	for _, e := range informers {
 		i, running := e.what.Status(), time.Duration(0)

@@ -27,6 +27,8 @@ type ObservableController interface {
 type observed[T any] struct {
 	entries []*entry[T]
 	names   uniquename.Names
+	// first is when the first was added, even if that is gone.
+	first time.Time
 }
 
 type entry[T any] struct {
@@ -39,6 +41,9 @@ type entry[T any] struct {
 func (o *observed[T]) add(what T, name string) *entry[T] {
 	added := &entry[T]{what, o.names.Of(name), time.Now()}
 	o.entries = append(o.entries, added)
+	if o.first.IsZero() {
+		o.first = added.added
+	}
 	return added
 }
 

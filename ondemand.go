@@ -292,7 +292,7 @@ func (o *OnDemand[T]) handle(_ context.Context, changes []store.Change[T]) {
 		c := &changes[i]
 		if c.Type == Deleted {
 			o.reads.Forget(c.Key, readthrough.State{})
-			if o.ledger.budget != nil {
+			if o.decides.Load() {
 				o.change(c.Key) // settle may have it in mind
 			}
 			continue

@@ -41,7 +41,7 @@ type clientWrite struct {
 // the informer need not have seen. A request that names a version is answered with that one
 // then. Nothing else tells it apart.
 func (w *clientWrite) madeVersion(version string) bool {
-	return w.made || w.changes != "" && w.changes != version
+	return w.made || w.changes != "" && w.changes != "0" && w.changes != version // "0" stands for any
 }
 
 // versionIn returns the resource version that a request names; empty if that is not known.

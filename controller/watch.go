@@ -24,9 +24,10 @@ type WatchOptions[T any] struct {
 	If func(Change[T]) bool
 	// SkipOwn leaves out changes that consist only of writes that the program recorded
 	// with the informer, by Wrote, WroteDelete or OwnWrites: reads showed them before. Do
-	// not set it for a reconciler that counts on a run after its own write. Patches, applies
-	// and deletes of OwnWrites that name no resource version are not left out: one that
-	// changes nothing has the same answer as another's write.
+	// not set it for a reconciler that counts on a run after its own write. Of OwnWrites,
+	// patches and applies that name no resource version are not left out, nor are deletes
+	// that only mark an object: one that changes nothing has the same answer as another's
+	// write.
 	SkipOwn bool
 	// Resync, if not 0, is the period at which each object is mapped again.
 	Resync time.Duration

@@ -55,12 +55,15 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 		{"an update", false, update("yes"), []bool{false, true}},
 		{"a patch, which may have changed nothing", false, merge(`{"metadata":{"labels":{"own":"yes"}}}`), []bool{false, false}},
 		{"a patch of a version", false, merge(`{"metadata":{"resourceVersion":"VERSION","labels":{"own":"yes"}}}`), []bool{false, true}},
-		{"a delete", false, remove, []bool{false, false}},
+		{"a delete that marks", false, remove, []bool{false, false}},
+		{"a delete", false, remove, []bool{false, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := testpods.New("a", "n1")
-				p.Finalizers = []string{"example.com/f"}
+				if tc.name != "a delete" {
+					p.Finalizers = []string{"example.com/f"}
+				}
 				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, p)
 				defer b.end()
 				var own []bool

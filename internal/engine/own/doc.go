@@ -48,7 +48,7 @@
 //     is as new. Where versions cannot be compared (KEP-5504), it ends with the next
 //     change of its key. An object that could not be decoded does not count as seen,
 //     although the version has passed it: its entry is pinned until something newer is
-//     held.
+//     held, or the object is gone.
 //   - A removal ends when another object is held after its bound, or none. Where objects
 //     leave the collection without being deleted (a label selector), none is no proof:
 //     the removal stays, done, until its time is over.

@@ -77,8 +77,10 @@ type removal struct {
 	seen bool
 	// done: the object left the collection after the delete was recorded. It may have
 	// been deleted or left the selector, and could come back for a moment.
-	done  bool
-	since time.Time
+	done bool
+	// counted: it was once done, and so counts as confirmed.
+	counted bool
+	since   time.Time
 }
 
 // reached reports whether a collection at version at has reached another version.
@@ -175,16 +177,17 @@ func (e *entry[T]) mayBeUnsure() bool {
 	return e.unread != nil || slices.ContainsFunc(e.removals, func(m removal) bool { return m.marked || m.bound == "" })
 }
 
-// isOwn reports whether a change of the key consists only of the program's writes.
-func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
-	if c.Reason != store.Live {
-		return false // there may have been other changes in between
+// isOwn reports whether a change of the key is known to consist only of the program's writes.
+// whole is that of held.
+func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T], whole bool) bool {
+	if c.Reason != store.Live || c.FinalStateUnknown {
+		return false // there may have been other changes in between, or it cannot be stored
 	}
 	if c.ResourceVersion != "" && slices.Contains(e.versions, c.ResourceVersion) {
 		return true
 	}
-	if c.Type != store.Deleted {
-		return false
+	if c.Type != store.Deleted || !whole {
+		return false // somebody else may have taken it out of the selector
 	}
 	i := e.removed(r.UID(c.Old))
 	return i >= 0 && !e.removals[i].done && !e.removals[i].marked

@@ -286,6 +286,32 @@ func (o *overlay[T]) pin(key store.Key) *overlay[T] {
 	return o.with(&next)
 }
 
+// pinned returns the pinned ones among keys.
+func (o *overlay[T]) pinned(among func(store.Key) bool) (keys []store.Key) {
+	if o == nil {
+		return nil
+	}
+	for _, e := range o.entries {
+		if e.written != nil && e.written.pinned && among(e.key) {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
+}
+
+// unpin returns o without the pins of keys.
+func (o *overlay[T]) unpin(keys []store.Key) *overlay[T] {
+	for _, key := range keys {
+		if e := o.at(key); e != nil && e.written != nil {
+			next, w := *e, *e.written
+			w.pinned = false
+			next.written = &w
+			o = o.with(&next)
+		}
+	}
+	return o
+}
+
 // len returns the number of keys with something pending.
 func (o *overlay[T]) len() (n int) {
 	if o == nil {
@@ -325,7 +351,7 @@ func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get 
 	for i := range changes {
 		c := &changes[i]
 		if n, ok := o.find(c.Key); ok {
-			c.OwnEcho = o.entries[n].isOwn(r, c)
+			c.OwnEcho = o.entries[n].isOwn(r, c, whole)
 			touched[n] = append(touched[n], c)
 		}
 	}
@@ -334,13 +360,12 @@ func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get 
 	for n, e := range o.entries {
 		if e.scope == scope {
 			obj, ok := get(e.key)
-			next := e.passed(r, held[T]{scope, at, obj, ok, whole}, touched[n])
+			next, seen := e.passed(r, held[T]{scope, at, obj, ok, whole}, touched[n])
 			same = same && next == e
-			confirmed += e.pending()
+			confirmed += seen
 			if e = next; e == nil {
 				continue
 			}
-			confirmed -= e.pending()
 		}
 		left = append(left, e)
 	}
@@ -351,20 +376,26 @@ func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get 
 }
 
 // passed returns what remains of an entry once the store holds h, after the given
-// changes of the key.
-func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) *entry[T] {
+// changes of the key, and how many writes and removals this has confirmed.
+func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) (_ *entry[T], confirmed int) {
 	next := *e
 	if w := e.written; w != nil && w.ended(r, h, changes) {
 		next.written = nil
+		confirmed++
 	}
 	if u := e.unread; u != nil && (reached(h.at, u.version) || r.asNew(h.obj, h.ok, u.version)) {
 		next.unread = nil
+		confirmed++
 	}
 	next.removals = nil
 	same := true
 	for _, m := range e.removals {
 		was := m
 		ended := passRemoval(&m, r, h, changes)
+		if (ended || m.done) && !m.counted {
+			m.counted = true
+			confirmed++
+		}
 		if !ended {
 			next.removals = append(next.removals, m)
 		}
@@ -372,9 +403,9 @@ func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) *e
 	}
 	next.versions = slices.DeleteFunc(slices.Clone(e.versions), func(v string) bool { return reached(h.at, v) })
 	if same && next.written == e.written && next.unread == e.unread && len(next.versions) == len(e.versions) {
-		return e
+		return e, confirmed
 	}
-	return next.orNil()
+	return next.orNil(), confirmed
 }
 
 // ended reports whether a write has been seen.

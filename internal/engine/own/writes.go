@@ -82,6 +82,8 @@ type Writes[T any] struct {
 	scopes []*scopeState
 	phase  phase
 	waits  []*waiting
+	// gone are keys to unpin with the next step.
+	gone []store.Key
 	// last is when the program last wrote to the resource, also to what the informer
 	// does not cover; zero if it never has.
 	last time.Time
@@ -116,9 +118,8 @@ type Status struct {
 	Confirmed, Late uint64
 	// Expired counts writes that were not confirmed within two minutes, or that exceeded
 	// the bound. Dropped counts those that ended with a new epoch of the server's
-	// versions or with their scope. Each was reported. Writes of objects that the
-	// collection may never have had are not counted: they are kept for up to two minutes
-	// in case it is about to have them.
+	// versions. Each was reported. Writes of objects that the collection may never have had
+	// are not counted: they are kept for up to two minutes in case it is about to have them.
 	Expired, Dropped uint64
 }
 
@@ -379,6 +380,7 @@ func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	if over == nil {
 		return
 	}
+	over, w.gone = over.unpin(w.gone), nil
 	left, confirmed := over.pass(&w.opts.Rules, s.ID, s.whole(), s.at, w.opts.Store.Get, changes)
 	w.counts.Confirmed += uint64(confirmed)
 	w.setLocked(left)
@@ -392,7 +394,19 @@ func (w *Writes[T]) Pin(key store.Key) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.gone = slices.DeleteFunc(w.gone, func(k store.Key) bool { return k == key })
 	w.setLocked(w.over.Load().pin(key))
+}
+
+// Unpin ends what Pin began, with the step that follows, for keys that the collection does not
+// have any more.
+func (w *Writes[T]) Unpin(gone func(store.Key) bool) {
+	if w.over.Load() == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = append(w.gone, w.over.Load().pinned(gone)...)
 }
 
 // Reached records the version that a scope has reached in a step of its sink, and the

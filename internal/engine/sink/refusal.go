@@ -169,8 +169,9 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 		// Any held object may be the one whose key is unknown, and a sweep would
 		// deliver the delete of an object that exists. Held objects that the list
 		// does not name stay until a list in which all keys are known.
-		kept = s.keepUnnamed(scope, kept, pages)
+		return s.keepUnnamed(scope, kept, pages)
 	}
+	s.opts.Own.Unpin(func(key store.Key) bool { return scope.Has(key) && !s.Quarantine.has(key) })
 	return kept
 }
 

@@ -159,6 +159,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 			if another && !s.Quarantine.has(ev.Key) && s.predecessor(w.ops, ev) {
 				continue // the held object was created after this delete
 			}
+			s.opts.Own.Unpin(func(key store.Key) bool { return key == ev.Key })
 			last := ev.Err == nil && !another
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Delete: true, HasObject: last, Object: ev.Object,

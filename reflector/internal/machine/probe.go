@@ -116,7 +116,7 @@ func (m *Machine) idle() Nanos {
 
 // sendProbe asks for the server's version. Nothing may be under way.
 func (m *Machine) sendProbe(r Request, timeout Nanos) {
-	m.Probe.Waited = m.Phase != Watching
+	m.Probe.Waited = m.Phase != Watching || m.Probe.Waited && r.NotOlderThan
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Probes++

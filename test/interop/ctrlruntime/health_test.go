@@ -115,6 +115,12 @@ func TestAKindThatIsReadLaterAndRefusedDoesNotMakeReadyFail(t *testing.T) {
 		if err := set.Check(nil); err == nil {
 			t.Error("and nothing is wrong")
 		}
+		if err := c.RemoveInformer(t.Context(), &corev1.ConfigMap{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Ready(nil); err != nil {
+			t.Errorf("without the first: %v", err)
+		}
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/hard"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fieldreads/testdata/nested"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -96,8 +97,10 @@ func TestFieldsThatAreReadInUnusualWaysAreFound(t *testing.T) {
 			"StatefulSet": "metadata.annotations metadata.generateName metadata.selfLink spec.template",
 		},
 		"nested": {
-			"PersistentVolumeClaim": "spec.storageClassName",
-			"StatefulSet": "spec.volumeClaimTemplates.metadata.deletionGracePeriodSeconds spec.volumeClaimTemplates.metadata.deletionTimestamp " +
+			"PersistentVolumeClaim": "metadata.annotations spec.storageClassName",
+			"Pod":                   "metadata.annotations",
+			"Wider":                 "extra metadata.annotations",
+			"StatefulSet": "metadata.annotations spec.volumeClaimTemplates.metadata.annotations spec.volumeClaimTemplates.metadata.deletionGracePeriodSeconds spec.volumeClaimTemplates.metadata.deletionTimestamp " +
 				"spec.volumeClaimTemplates.metadata.finalizers spec.volumeClaimTemplates.metadata.generation spec.volumeClaimTemplates.metadata.labels " +
 				"spec.volumeClaimTemplates.metadata.name spec.volumeClaimTemplates.metadata.namespace spec.volumeClaimTemplates.metadata.ownerReferences " +
 				"spec.volumeClaimTemplates.metadata.resourceVersion spec.volumeClaimTemplates.metadata.uid spec.volumeClaimTemplates.spec.storageClassName",
@@ -168,6 +171,7 @@ func TestWhatIsFoundIsAKeep(t *testing.T) {
 	add("Tree", &hard.Tree{})
 	add("Flat", &hard.Flat{})
 	add("Promoted", &hard.Promoted{})
+	add("Wider", &nested.Wider{})
 	for _, k := range found.Kinds {
 		example := examples[k.Package+"."+k.Name]
 		if err := (source.Options{Keep: k.Paths}).CheckFields(example); err != nil {

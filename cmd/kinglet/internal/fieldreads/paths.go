@@ -39,11 +39,11 @@ func (r *reads) paths(t *types.Named, below string, all bool, above []*types.Nam
 	for f, tag := range fieldsOf(structOf(t)) {
 		read, selected := r.fields[f.Origin()]
 		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-		selected = selected || object && f.Name() == "ObjectMeta" && (part || len(r.getters) > 0) ||
-			metadata && (r.getters[f.Name()] || part && gotype.Always("metadata."+name))
 		inside := named(f.Type())
 		isStruct := inside != nil && structOf(inside) != nil
 		inline := name == "" && f.Embedded() && isStruct
+		selected = selected || object && (f.Name() == "ObjectMeta" || inline && isObject(inside)) && (part || len(r.getters) > 0) ||
+			metadata && (r.getters[f.Name()] || part && gotype.Always("metadata."+name))
 		if !selected && !all || name == "-" || !f.Exported() && !inline {
 			continue
 		}
