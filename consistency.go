@@ -44,8 +44,9 @@ import (
 // counted as such. Nothing is checked while the informer is not watching or degraded,
 // while the server has compacted the version away, or where it does not honour Exact.
 // Keys in quarantine are skipped, as are objects that the program put into the store
-// ahead of the watch; an object that the program deleted from it by hand is a
-// difference.
+// ahead of the watch, in a later version than the watch has reached. What else it changed
+// there by hand is a difference: other content of the same version, an object without a
+// version, or one that it deleted.
 //
 // # What is found
 //

@@ -12,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/features"
 	"k8s.io/klog/v2"
@@ -121,6 +123,12 @@ func (s *storeSink) named(event *source.Event[any], err error) error {
 	return fmt.Errorf("the store did not take %s of %s: %w", event.Type, event.Key, err)
 }
 
+// another reports whether an object is known to have another UID.
+func another(obj any, uid types.UID) bool {
+	m, err := meta.Accessor(obj)
+	return err == nil && uid != "" && m.GetUID() != "" && m.GetUID() != uid
+}
+
 // Replace applies a list. An object that cannot be read keeps its last state, if
 // the store can be asked for it.
 func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
@@ -148,7 +156,7 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 			if there[item.Key] {
 				continue
 			}
-			if obj, ok := s.held(item.Key); ok {
+			if obj, ok := s.held(item.Key); ok && !another(obj, item.UID) {
 				list = append(list, obj)
 			}
 		}

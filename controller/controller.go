@@ -71,6 +71,8 @@ type Controller[K comparable] struct {
 	mu     sync.Mutex
 	inputs []input // guarded by mu
 	gate   gate    // guarded by mu
+	// cannotLead is that of the Elector, as far as Status is called.
+	cannotLead outage
 	// changed is closed, and replaced, when an input is connected or dropped.
 	changed chan struct{} // guarded by mu
 	// runs is the parent of the contexts of runs. It is set before there are any.

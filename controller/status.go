@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kinglet-go/kinglet"
@@ -34,6 +35,7 @@ func (c *Controller[K]) Status() status.Controller {
 			gate.reason += ": " + errorText(gate.err)
 		}
 	}
+	errSince := c.cannotLead.since(gate.err)
 	s := status.Controller{
 		Name:          c.opts.Name,
 		Workers:       c.opts.Workers,
@@ -41,6 +43,7 @@ func (c *Controller[K]) Status() status.Controller {
 		GateReason:    gate.reason,
 		GateErr:       gate.err,
 		GateSince:     gate.since,
+		GateErrSince:  errSince,
 		Gate:          gate.kind,
 		Queued:        q.Counts.Queued,
 		Running:       q.Counts.Running,
@@ -73,6 +76,25 @@ func (c *Controller[K]) Status() status.Controller {
 		}
 	}
 	return s
+}
+
+// outage remembers since when there is an error.
+type outage struct {
+	mu    sync.Mutex
+	began time.Time // guarded by mu; zero while there is none
+}
+
+// since returns when err was first seen without a look in between at which there was none.
+func (o *outage) since(err error) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case err == nil:
+		o.began = time.Time{}
+	case o.began.IsZero():
+		o.began = time.Now()
+	}
+	return o.began
 }
 
 // Inspect returns the keys that run and those that fail. It looks at the key of each

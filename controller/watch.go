@@ -63,7 +63,12 @@ func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys f
 		return nil, fmt.Errorf("controller %s: watch %s: %w", c.opts.Name, name, err)
 	}
 	f := &feed[T, K]{c: c, input: index, name: name, keys: keys, matters: opts.If, skipOwn: opts.SkipOwn}
-	r, err := i.AddHandler(kinglet.HandlerFunc[T](f.handle), kinglet.HandlerOptions{Name: "controller " + c.opts.Name, Resync: opts.Resync})
+	r, err := i.AddHandler(kinglet.HandlerFunc[T](f.handle), kinglet.HandlerOptions{
+		Name: "controller " + c.opts.Name, Resync: opts.Resync,
+		// A run reads the store, and own writes, and may have seen what a folded record would
+		// not tell: an object that came and went, or a state between two that are alike.
+		EveryVersion: true, Bound: mostPending,
+	})
 	if err != nil {
 		c.connect(index, nil)
 		return nil, fmt.Errorf("controller %s: %w", c.opts.Name, err)
@@ -86,6 +91,10 @@ type input struct {
 // yield is by how much keys of an initial list, of a relist and of a resync let others go
 // first: compared with first in, first out, they are served at most that much later.
 const yield = 30 * time.Second
+
+// mostPending is how many changes may wait to be mapped before updates of one key fold. Mapping
+// is quick.
+const mostPending = 1 << 16
 
 // feed is the handler that maps changes to keys.
 type feed[T any, K comparable] struct {

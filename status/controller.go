@@ -13,12 +13,15 @@ type Controller struct {
 	// Workers is 0 if it is not known.
 	Workers int
 	// GateOpen is whether runs may begin, GateReason why not, GateSince since when, and
-	// Gate what can open it. GateErr is why this replica cannot lead, if that is the reason.
+	// Gate what can open it. GateErr is why this replica cannot lead, if that is the reason,
+	// and GateErrSince when that was first looked at.
 	GateOpen   bool
 	GateReason string
 	GateSince  time.Time
 	Gate       Gate
 	GateErr    error
+	// GateErrSince is zero if GateErr is nil.
+	GateErrSince time.Time
 	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
 	// wait for a delay or for their next try. Failing keys failed in their last run;
 	// FailedForGood are those of them that are not tried again, of which the last 1024

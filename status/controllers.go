@@ -27,7 +27,11 @@ func (c *Controller) Problems(now time.Time) []Problem {
 			severity, cause = Broken, CauseGateEnded
 			do = "see why it ended, and restart the program: an informer runs once; Remove the Watch if the controller can do without it"
 		}
-		p.add(severity, cause, c.GateSince, what, do)
+		since := c.GateSince
+		if c.GateErr != nil {
+			since = c.GateErrSince // a standby may have waited for days
+		}
+		p.add(severity, cause, since, what, do)
 	}
 	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
 		severity := Warning
@@ -76,7 +80,7 @@ func (c *Controller) Problems(now time.Time) []Problem {
 func (c *Controller) cannotLead(now time.Time) (Severity, string) {
 	kind := trouble.Classify(c.GateErr)
 	severity := Warning
-	if kind.Lasting() || now.Sub(c.GateSince) > passing {
+	if kind.Lasting() || now.Sub(c.GateErrSince) > passing {
 		severity = Broken
 	}
 	if kind == trouble.Forbidden {

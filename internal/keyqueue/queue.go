@@ -21,6 +21,8 @@ type Queue[K comparable] struct {
 	core core[K] // guarded by mu
 	// held keeps keys from being taken.
 	held bool // guarded by mu
+	// released is when held ended; guarded by mu.
+	released int64
 	// closed: no key is accepted; Take returns the queued keys, and then false.
 	closed bool // guarded by mu
 	// stopped: Take returns false at once.
@@ -119,7 +121,7 @@ type Run[K comparable] struct {
 	Cause uint8
 
 	// Waited is the time since the run was asked for: the key was queued and, before
-	// that, perhaps running.
+	// that, perhaps running. It begins when the queue was last held.
 	Waited time.Duration
 
 	record *record[K]
@@ -157,7 +159,7 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 		return Run[K]{}, false
 	}
 	run := Run[K]{
-		Key: r.key, Cause: r.cause, Priority: priority, Waited: waited, record: r, began: now,
+		Key: r.key, Cause: r.cause, Priority: priority, Waited: min(waited, time.Duration(now-q.released)), record: r, began: now,
 	}
 	if len(q.core.failures.entries) > 0 {
 		run.Failures = q.core.failures.entries[r].Count
@@ -241,6 +243,9 @@ func (q *Queue[K]) wake() {
 func (q *Queue[K]) Hold(held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.held && !held {
+		q.released = q.clock.Now()
+	}
 	q.held = held
 	if !held {
 		q.runnable.Broadcast()

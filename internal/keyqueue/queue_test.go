@@ -185,6 +185,9 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 		var ran atomic.Bool
 		go func() {
 			run, _ := q.Take()
+			if run.Waited > time.Second {
+				t.Errorf("what was held has waited for a worker for %v", run.Waited)
+			}
 			ran.Store(true)
 			q.Finish(run, Result{})
 		}()
@@ -192,7 +195,11 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 		if ran.Load() {
 			t.Error("ran while held")
 		}
+		q.Add("b", AddOptions{})
 		q.Hold(false)
+		if at := q.Report(0).Oldest; time.Since(at) > time.Second {
+			t.Errorf("the oldest has waited since %v", at)
+		}
 		synctest.Wait()
 		if !ran.Load() {
 			t.Error("did not run when let go")

@@ -100,8 +100,8 @@ func (q *Queue[K]) statusLocked(r *record[K]) KeyStatus {
 // Report describes a queue as a whole.
 type Report[K comparable] struct {
 	Counts
-	// Oldest is when the key that has been queued longest entered the queue. It is
-	// zero if none is queued.
+	// Oldest is when the key that has been queued longest entered the queue, or when the
+	// queue was last held if that is later. It is zero if none is queued.
 	Oldest time.Time
 	// Adds counts runs that were asked for, Retries those of keys that had failed.
 	Adds, Retries uint64
@@ -124,7 +124,7 @@ func (q *Queue[K]) Report(failing int) Report[K] {
 	defer q.mu.Unlock()
 	r := Report[K]{Counts: q.countsLocked(), Adds: q.core.adds, Retries: q.core.retries}
 	if oldest, ok := q.core.queued.oldest(); ok {
-		r.Oldest = q.clock.Time(oldest)
+		r.Oldest = q.clock.Time(max(oldest, q.released))
 	}
 	if failing == 0 {
 		return r

@@ -77,6 +77,9 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 		if err != nil {
 			return nil, err
 		}
+		if rv := c.Options.ResourceVersion; rv != "" && rv != "0" {
+			return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+		}
 		if t.ResourceVersion < 0 {
 			// An inconsistent continuation: the present objects from there on.
 			t.ResourceVersion = s.storage.Revision()

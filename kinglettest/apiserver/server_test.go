@@ -176,12 +176,16 @@ func TestAListInPagesIsOfOneRevisionAndExpiresWhenThatIsCompacted(t *testing.T) 
 			w.Errorf("3 are left, the list says %v", first.RemainingItemCount)
 		}
 		w.update("c", "1")
+		_, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{Limit: 2, Continue: first.Continue, ResourceVersion: first.ResourceVersion})
+		if !apierrors.IsBadRequest(err) {
+			t.Errorf("a continuation with a resource version: %v", err)
+		}
 		second := w.list(metav1.ListOptions{Limit: 2, Continue: first.Continue})
 		if second.ResourceVersion != first.ResourceVersion || second.Items[0].Name != "c" || second.Items[0].Data["v"] != "0" {
 			w.Errorf("the second page is not of the first's revision: %+v", second)
 		}
 		w.storage.Compact(w.storage.Revision())
-		_, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{Limit: 2, Continue: second.Continue})
+		_, err = w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{Limit: 2, Continue: second.Continue})
 		if !apierrors.IsResourceExpired(err) {
 			w.Fatalf("the third page is answered with %v", err)
 		}

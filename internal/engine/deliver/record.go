@@ -43,6 +43,8 @@ type record[T any] struct {
 	// own is OwnEcho of the Added or Updated, goneOwn that of the Deleted. Each is
 	// set only if OwnEcho is set for every change that was folded in.
 	own, goneOwn bool
+	// foreign is set if a change that came to nothing had no OwnEcho.
+	foreign bool
 }
 
 // fold adds the next change, by the table in the package's documentation.
@@ -60,7 +62,7 @@ func (r *record[T]) fold(c *store.Change[T]) {
 func (r *record[T]) foldAdded(c *store.Change[T]) {
 	switch r.form {
 	case nothing:
-		r.form, r.reason, r.own = added, c.Reason, true
+		r.form, r.reason, r.own = added, c.Reason, !r.foreign
 	case deleted:
 		r.form, r.reason, r.own = replaced, c.Reason, true
 	}
@@ -89,7 +91,7 @@ func (r *record[T]) foldDeleted(c *store.Change[T]) {
 		r.last, r.goneOwn = r.old, r.own && c.OwnEcho
 		r.setDeleted(c)
 	case added:
-		r.form = nothing
+		r.form, r.foreign = nothing, r.foreign || !(r.own && c.OwnEcho)
 	case deleted:
 		r.goneOwn = r.goneOwn && c.OwnEcho
 		if r.unknown && !c.FinalStateUnknown {

@@ -48,6 +48,9 @@ func foldTwin(knew bool, happened []change) []change {
 	switch {
 	case alive && born != nil:
 		a := *born
+		if !knew {
+			first = 0 // what came to nothing counts
+		}
 		a.New, a.ResourceVersion, a.OwnEcho = last.New, last.ResourceVersion, allOwn(happened[first:])
 		out = append(out, a)
 	case alive:

@@ -386,14 +386,19 @@ func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	w.setLocked(left)
 }
 
-// Pin keeps the write under a key after a version of its object arrived that cannot be
-// stored: when the watch has passed the write, the store will not show it.
-func (w *Writes[T]) Pin(key store.Key) {
+// Pin keeps the write to an object after a version of it arrived that cannot be stored: when
+// the watch has passed the write, the store will not show it. A write to another object under
+// the key ends as any other does. An empty uid is any.
+func (w *Writes[T]) Pin(key store.Key, uid types.UID) {
 	if w.over.Load() == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if e := w.over.Load().at(key); e != nil && e.written != nil && uid != "" && e.written.uid != "" && e.written.uid != uid {
+		w.gone = append(w.gone, key)
+		return
+	}
 	w.gone = slices.DeleteFunc(w.gone, func(k store.Key) bool { return k == key })
 	w.setLocked(w.over.Load().pin(key))
 }

@@ -41,7 +41,7 @@ func (s *Sink[T]) entering(it *source.Item[T], deleted bool) {
 func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
 	_, held := s.latest(ops, item.Key)
 	s.Quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
-	s.pinOwn(item.Key)
+	s.pinOwn(item)
 	s.failedItem(item)
 	if held && s.opts.RemoveUndecodable {
 		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
@@ -49,12 +49,12 @@ func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] 
 	return ops
 }
 
-// pinOwn keeps the program's write under a key in reads although the watch passes it,
+// pinOwn keeps the program's write to an object in reads although the watch passes it,
 // since the store will not show it. Like the last good version, it stays unless
 // RemoveUndecodable is set.
-func (s *Sink[T]) pinOwn(key store.Key) {
+func (s *Sink[T]) pinOwn(item *source.Item[T]) {
 	if !s.opts.RemoveUndecodable {
-		s.opts.Own.Pin(key)
+		s.opts.Own.Pin(item.Key, item.UID)
 	}
 }
 
@@ -154,11 +154,11 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 			}
 			unreadable = unreadable || it.Key == (store.Key{})
 			obj, memo, held := s.opts.Store.Held(it.Key)
-			if held && otherKind(it.Err) && s.differs(obj, it.UID) {
-				held = false
+			if held && s.differs(obj, it.UID) {
+				held = false // another object is gone
 			}
 			s.Quarantine.add(it.Key, it.Err, time.Now(), held && !s.opts.RemoveUndecodable)
-			s.pinOwn(it.Key)
+			s.pinOwn(it)
 			s.failedItem(it)
 			if held && !s.opts.RemoveUndecodable {
 				kept = append(kept, store.Op[T]{Key: it.Key, Keyed: true, Object: obj, Memo: memo})

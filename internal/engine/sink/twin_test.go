@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kinglet-go/kinglet/internal/engine/deliver"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/source"
@@ -19,8 +21,9 @@ import (
 type twin struct {
 	// alive are the server's objects, by name.
 	alive map[string]source.Item[*object]
-	// held are the versions in the store, refused the names in quarantine.
+	// held are the versions in the store and uids their UIDs, refused the names in quarantine.
 	held    map[string]string
+	uids    map[string]types.UID
 	refused map[string]bool
 }
 
@@ -31,7 +34,7 @@ func (w *twin) put(it source.Item[*object]) {
 		w.refused[name] = true
 		return
 	}
-	w.held[name] = it.ResourceVersion
+	w.held[name], w.uids[name] = it.ResourceVersion, it.UID
 	delete(w.refused, name)
 }
 
@@ -79,7 +82,7 @@ func againstTwin(t *testing.T, rnd *rand.Rand) {
 	}, opts); err != nil {
 		t.Fatal(err)
 	}
-	w := &twin{alive: map[string]source.Item[*object]{}, held: map[string]string{}, refused: map[string]bool{}}
+	w := &twin{alive: map[string]source.Item[*object]{}, held: map[string]string{}, uids: map[string]types.UID{}, refused: map[string]bool{}}
 	version := 0
 	item := func(name, uid string) source.Item[*object] {
 		version++
@@ -115,6 +118,9 @@ func againstTwin(t *testing.T, rnd *rand.Rand) {
 		for _, it := range items {
 			// What can be read of an object counts, whatever cannot.
 			if name := it.Key.Name; name != "" && (it.Err == nil || !readable[name]) {
+				if w.uids[name] != it.UID {
+					delete(w.held, name) // another object, whose end was out of sight
+				}
 				w.put(it)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -549,5 +550,16 @@ func TestOnlyATerminalHasColoursAndAWidth(t *testing.T) {
 	s := Streams{Out: &strings.Builder{}}
 	if s.colors() || s.width() != 0 {
 		t.Error("a buffer has them")
+	}
+}
+
+// A printer quotes the object in its errors.
+func TestNothingOfASecretIsInTheErrorOfATemplate(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Data: map[string][]byte{"k": []byte("hunter2")}})
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "secrets", "--show-initial", "--for", "1s", "-o", "jsonpath={.a}", "--allow-missing-template-keys=false")...)
+	<-p.code
+	if text := p.err.String(); strings.Contains(text, "map[") || !strings.Contains(text, "shop/db cannot be written: the error is not shown") {
+		t.Errorf("printed %s", text)
 	}
 }

@@ -159,7 +159,7 @@ func (c *collection) handle(_ context.Context, changes []store.Change[*unstructu
 			Time: now, Name: c.name, Resource: c.resource.GroupResource().String(), Secret: c.subject.Secret, Change: change,
 		})
 		if err != nil {
-			c.object(fmt.Errorf("%s cannot be written: %w", change.Key, err))
+			c.object(fmt.Errorf("%s cannot be written: %w", change.Key, c.shown(err)))
 			continue
 		}
 		if buf = longer; len(buf) >= maxWrite {
@@ -183,12 +183,20 @@ func (c *collection) write(buf []byte) []byte {
 func (c *collection) failed(err error) {
 	if item, ok := errors.AsType[*kinglet.ItemError](err); ok {
 		if c.subject.Secret {
-			item = &kinglet.ItemError{Key: item.Key, Err: errors.New("the error is not shown, since it may have parts of a Secret")}
+			item = &kinglet.ItemError{Key: item.Key, Err: c.shown(item.Err)}
 		}
 		c.object(item)
 	} else if !errors.Is(err, context.Canceled) { // stopping
 		c.errors.Add(1)
 	}
+}
+
+// shown returns what may be shown of an error that has come of an object.
+func (c *collection) shown(err error) error {
+	if c.subject.Secret {
+		return errors.New("the error is not shown, since it may have parts of a Secret")
+	}
+	return err
 }
 
 // object notes an object that could not be read or written.
