@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,12 +32,13 @@ func TestARunFollowsWhateverARunHasSeen(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				saw := ""
+				var saw atomic.Value
 				c, err := controller.New(controller.ReconcilerFunc[string](func(context.Context, string) (controller.Result, error) {
-					saw = ""
+					all := ""
 					for p := range inf.Store().All() {
-						saw += p.Name + p.Labels["x"] + " "
+						all += p.Name + p.Labels["x"] + " "
 					}
+					saw.Store(all)
 					return controller.Result{}, nil
 				}), controller.Options[string]{})
 				if err != nil {
@@ -74,7 +76,7 @@ func TestARunFollowsWhateverARunHasSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 				testbubble.Pass(time.Minute)
-				if saw != "a slow1 " {
+				if saw := saw.Load(); saw != "a slow1 " {
 					t.Errorf("the last run saw %q", saw)
 				}
 				stop()
