@@ -213,8 +213,8 @@ func TestOwnersAreEnqueuedForWhatTheyOwn(t *testing.T) {
 	})
 }
 
-// The object's owner changes and it is gone, while the controller is behind: the changes
-// fold. Both owners run, also if the last step changes the owner once more.
+// The object's owner changes and it is gone, in one step. Both owners run, also if the last step
+// changes the owner once more.
 func TestOwnersAreEnqueuedForWhatLeftThemBeforeItWasGone(t *testing.T) {
 	owned := func(owner, version string) source.Item[pod] {
 		p := newPod("a")
@@ -261,7 +261,8 @@ func TestOwnersAreEnqueuedForWhatLeftThemBeforeItWasGone(t *testing.T) {
 					src.Send(c.events...)
 					synctest.Wait()
 					got := r.list()[before:]
-					if slices.Sort(got); !slices.Equal(got, c.want) {
+					slices.Sort(got)
+					if got = slices.Compact(got); !slices.Equal(got, c.want) { // a key may run once for each change
 						t.Errorf("ran %v, not %v", got, c.want)
 					}
 					stop()
