@@ -150,7 +150,6 @@ func newQueue[request comparable](o QueueOptions[request], name string, limiter 
 		q.measure.Go(q.countUnfinished)
 	}
 	q.keys = keyqueue.New(options)
-	q.keys.Hold(true) // until a worker asks for a request
 	q.hide = o.Set.ObserveController(q)
 	return q
 }
@@ -198,7 +197,6 @@ func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.opened = time.Now()
-		q.keys.Hold(false)
 	})
 	run, ok := q.keys.Take()
 	if !ok {
