@@ -71,8 +71,9 @@ type Controller[K comparable] struct {
 	mu     sync.Mutex
 	inputs []input // guarded by mu
 	gate   gate    // guarded by mu
-	// cannotLead is that of the Elector, as far as Status is called.
-	cannotLead outage
+	// cannotLead is the Elector's, cannotRun that of an input that ended while the
+	// controller stood by; both as far as Status is called.
+	cannotLead, cannotRun outage
 	// changed is closed, and replaced, when an input is connected or dropped.
 	changed chan struct{} // guarded by mu
 	// runs is the parent of the contexts of runs. It is set before there are any.

@@ -25,8 +25,10 @@ func (c *Controller[K]) Status() status.Controller {
 	c.mu.Lock()
 	gate := c.gate
 	if gate.kind == status.GateElection { // else checkGate has seen it
-		if why := c.endedLocked(); why != "" {
-			gate.reason, gate.kind = why, status.GateEnded
+		why := c.endedLocked()
+		since := c.cannotRun.since(why != "")
+		if why != "" {
+			gate.reason, gate.kind, gate.since = why, status.GateEnded, since
 		}
 	}
 	c.mu.Unlock()
@@ -35,7 +37,7 @@ func (c *Controller[K]) Status() status.Controller {
 			gate.reason += ": " + errorText(gate.err)
 		}
 	}
-	errSince := c.cannotLead.since(gate.err)
+	errSince := c.cannotLead.since(gate.err != nil)
 	s := status.Controller{
 		Name:          c.opts.Name,
 		Workers:       c.opts.Workers,
@@ -78,18 +80,18 @@ func (c *Controller[K]) Status() status.Controller {
 	return s
 }
 
-// outage remembers since when there is an error.
+// outage remembers since when something is wrong.
 type outage struct {
 	mu    sync.Mutex
-	began time.Time // guarded by mu; zero while there is none
+	began time.Time // guarded by mu; zero while nothing is
 }
 
-// since returns when err was first seen without a look in between at which there was none.
-func (o *outage) since(err error) time.Time {
+// since returns when a look first found something wrong, without one in between that did not.
+func (o *outage) since(wrong bool) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case err == nil:
+	case !wrong:
 		o.began = time.Time{}
 	case o.began.IsZero():
 		o.began = time.Now()

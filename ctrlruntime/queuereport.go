@@ -43,6 +43,9 @@ func (q *queue[request]) Status() status.Controller {
 		Runs:          q.took.Snapshot(),
 		Waits:         q.waited.Snapshot(),
 	}
+	if s.GateOpen && !r.Oldest.IsZero() && r.Oldest.Before(q.opened) {
+		s.OldestQueued = q.opened // the waits before are a standby's
+	}
 	if !s.GateOpen {
 		s.GateReason = "no worker has asked for a request yet"
 	}

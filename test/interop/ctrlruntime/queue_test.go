@@ -362,7 +362,7 @@ func TestRequestsThatWaitBeforeAnyWorkerHasAskedAreNoProblem(t *testing.T) {
 		key, _ := q.Get()
 		q.Forget(key)
 		q.Done(key)
-		if got := problems(); got != "broken queue_behind for 20m0s; " {
+		if got := problems(); got != "broken queue_behind for 10m0s; " {
 			t.Errorf("after the worker is gone: %s", got)
 		}
 	})
