@@ -30,10 +30,10 @@ type clientWrite struct {
 	otherVersion bool
 	// sent is when the request was sent.
 	sent time.Time
-	// made is set if the write makes the version of its answer in any case. changes is the
+	// told is set if the program says that it made the version of the answer. from is the
 	// resource version that the request names, if any.
-	made    bool
-	changes string
+	told bool
+	from own.From
 }
 
 // madeVersion reports whether the write is known to have made a version. One that changes
@@ -41,7 +41,8 @@ type clientWrite struct {
 // the informer need not have seen. A request that names a version is answered with that one
 // then. Nothing else tells it apart.
 func (w *clientWrite) madeVersion(version string) bool {
-	return w.made || w.changes != "" && w.changes != "0" && w.changes != version // "0" stands for any
+	from := w.from.Version
+	return w.told || w.from.Created || from != "" && from != "0" && from != version // "0" stands for any
 }
 
 // versionIn returns the resource version that a request names; empty if that is not known.
@@ -69,7 +70,7 @@ var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize",
 func writeOf(req *http.Request, path string, known func(schema.GroupResource) bool) (w clientWrite, ok bool) {
 	switch req.Method {
 	case http.MethodPost:
-		w.made = true
+		w.from.Created = true
 	case http.MethodPut, http.MethodPatch:
 	case http.MethodDelete:
 		w.delete = true

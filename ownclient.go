@@ -226,8 +226,8 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, nil
 	}
-	if !w.made && !w.delete {
-		w.changes = versionIn(req)
+	if !w.from.Created && !w.delete {
+		w.from.Version = versionIn(req)
 	}
 	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
 	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })

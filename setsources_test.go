@@ -91,6 +91,11 @@ func TestSetSourcesAsksForWhatIsNewAndDeletesWhatIsGone(t *testing.T) {
 		if n := r.informer.Store().Len(); n != 0 {
 			t.Errorf("%d objects without a source", n)
 		}
+		testbubble.Pass(time.Hour)
+		st := r.informer.Status()
+		if since, stale := st.StaleSince(time.Now()); stale {
+			t.Errorf("without a source reads are stale since %v", since)
+		}
 		r.end()
 		if err := r.informer.SetSources(); !errors.Is(err, kinglet.ErrStopped) {
 			t.Errorf("after the end: %v", err)

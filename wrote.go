@@ -59,13 +59,13 @@ import (
 // Wrote costs a copy of the object, and time in proportion to the writes that the watch
 // has not shown, as does a read by index. It is safe for concurrent use.
 func (i *Informer[T]) Wrote(obj T) error {
-	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{made: true})
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{told: true})
 }
 
 // WroteDecoded is Informer.Wrote for an informer of T whose source is a
 // source.Map from another type: obj is what the client decoded.
 func WroteDecoded[W, T any](i *Informer[T], obj W) error {
-	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{made: true})
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), &clientWrite{told: true})
 }
 
 // WroteDelete records that the server has deleted an object: it answered with a Status,
@@ -130,7 +130,7 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, by *clientWrite) error {
 	}
 	w := own.Write[T]{
 		Key: key, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread,
-		Sent: by.sent, Time: now, Made: by.madeVersion(written.ResourceVersion),
+		Sent: by.sent, Time: now, Made: by.madeVersion(written.ResourceVersion), From: by.from,
 	}
 	if !w.Unread {
 		w.UID = i.opts.UID(written.Object)

@@ -103,7 +103,11 @@ func (c *Controller[K]) warnOfInformersNotRun() {
 	defer c.mu.Unlock()
 	var names []string
 	for i := range c.inputs {
-		if in := &c.inputs[i]; !in.removed() && in.status().Phase == reflector.Starting {
+		in := &c.inputs[i]
+		if in.removed() {
+			continue
+		}
+		if s := in.status(); s.Phase == reflector.Starting && !s.Synced { // else it has no source
 			names = append(names, in.name)
 		}
 	}

@@ -222,6 +222,11 @@ func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
 				informers = append(informers, pods)
 			}
 			stop := start(t, c, informers...)
+			if run { // it runs without a source as well
+				if err := pods.SetSources(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			testbubble.Pass(time.Hour)
 			logged := log.Take()
 			lines := strings.Count(logged, "\n")

@@ -22,12 +22,11 @@ type WatchOptions[T any] struct {
 	// If, if not nil, selects the changes that are mapped to keys. See
 	// GenerationChanged and the other predicates.
 	If func(Change[T]) bool
-	// SkipOwn leaves out changes that consist only of writes that the program recorded
-	// with the informer, by Wrote, WroteDelete or OwnWrites: reads showed them before. Do
-	// not set it for a reconciler that counts on a run after its own write. Of OwnWrites,
-	// patches and applies that name no resource version are not left out, nor are deletes
-	// that only mark an object: one that changes nothing has the same answer as another's
-	// write.
+	// SkipOwn leaves out changes that are OwnEcho: writes that the program recorded with the
+	// informer, by Wrote, WroteDelete or OwnWrites, and that reads showed before. Do not set
+	// it for a reconciler that counts on a run after its own write. Of OwnWrites, patches and
+	// applies that name no resource version are not left out, nor are deletes that only mark
+	// an object: one that changes nothing has the same answer as another's write.
 	SkipOwn bool
 	// Resync, if not 0, is the period at which each object is mapped again.
 	Resync time.Duration
@@ -42,6 +41,10 @@ type WatchOptions[T any] struct {
 // than half a second after the informer has stopped. The controller does not run the
 // informer, which may serve others. The registration ends with Run. Its Remove ends it
 // earlier, and the controller then does without the informer.
+//
+// Each change of what runs read leads to a run, with one exception: an own write that the
+// watch never shows, since somebody undid it and the server forgot the events in between,
+// or that ends with an UnconfirmedWriteError, leaves reads without a change.
 func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (kinglet.Registration, error) {
 	switch {
 	case c == nil:

@@ -113,8 +113,8 @@ func (s Stage) String() string {
 type StageCounts [stages]uint64
 
 // StaleSince reports since when reads may be older than what the server has, and
-// whether they may: while requests fail or the store may differ, and while a watch is silent for longer than the server's bookmark
-// interval. A quiet watch of a server that sends no bookmarks proves nothing, and
+// whether they may: while requests fail or the store may differ, and while a watch is
+// silent for longer than the server's bookmark interval. A quiet watch of a server that sends no bookmarks proves nothing, and
 // counts as fresh. So does a list that is under way, for a minute. After a stop,
 // reads are stale.
 func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
@@ -127,6 +127,8 @@ func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 		return i.failedSince(), true
 	case i.Degraded:
 		return i.LastErrorTime, true
+	case i.Phase == reflector.Starting:
+		return time.Time{}, false // it has no source, or one that is about to begin
 	case i.Phase != reflector.Watching:
 		return i.Since, now.Sub(i.Since) > longList
 	case i.BookmarkInterval > 0 && now.Sub(i.LastContact) > i.BookmarkInterval+lateBookmark:

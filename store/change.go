@@ -72,11 +72,13 @@ type Change[T any] struct {
 	// with a state of the store that had one (Store.Begin). To one that does not know it,
 	// an Updated is an Added, and a Deleted is nothing.
 	ByHand bool
-	// OwnEcho is true for a change that consists only of versions that the
-	// program has told its informer it wrote (kinglet's Informer.Wrote and
-	// WroteDelete), or that OwnWrites knows a client to have made: by a create, or by a
-	// request with another resource version, as updates have. A version that the watch
-	// delivered before the program did so is not known to be one.
+	// OwnEcho is true for a change that is known to be the program's alone: an Added by its
+	// create, an Updated by a request that named the resource version of Old, as updates do,
+	// a Deleted by its delete. It has learned of it by OwnWrites before the watch delivered
+	// it, and reads have shown it. An object that comes into a selector, or that could not be
+	// stored before, may have been changed by others. Informer.Wrote does not say what the
+	// write has changed, nor does an object without a version: then all that is between Old
+	// and that version counts as the program's.
 	OwnEcho bool
 }
 

@@ -2,10 +2,15 @@ package ownwrites_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +19,9 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testpods"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -40,23 +47,30 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 			return err
 		}
 	}
+	create := func(c typedcorev1.PodInterface, _ string) error {
+		_, err := c.Create(context.Background(), testpods.New("b", "n1"), metav1.CreateOptions{})
+		return err
+	}
 	remove := func(c typedcorev1.PodInterface, _ string) error {
 		return c.Delete(context.Background(), "a", metav1.DeleteOptions{})
 	}
 	for _, tc := range []struct {
 		name    string
 		deletes bool // somebody else does, and changes no label
+		fields  string
 		write   write
 		own     []bool // of somebody else's change, and of the program's
 	}{
-		{"a patch that changes nothing", false, merge(`{"metadata":{"finalizers":["example.com/f"]}}`), []bool{false}},
-		{"an update that changes nothing", false, update(""), []bool{false}},
-		{"a delete of what is being deleted", true, remove, []bool{false}},
-		{"an update", false, update("yes"), []bool{false, true}},
-		{"a patch, which may have changed nothing", false, merge(`{"metadata":{"labels":{"own":"yes"}}}`), []bool{false, false}},
-		{"a patch of a version", false, merge(`{"metadata":{"resourceVersion":"VERSION","labels":{"own":"yes"}}}`), []bool{false, true}},
-		{"a delete that marks", false, remove, []bool{false, false}},
-		{"a delete", false, remove, []bool{false, true}},
+		{"a patch that changes nothing", false, "", merge(`{"metadata":{"finalizers":["example.com/f"]}}`), []bool{false}},
+		{"an update that changes nothing", false, "", update(""), []bool{false}},
+		{"a delete of what is being deleted", true, "", remove, []bool{false}},
+		{"a create", false, "", create, []bool{false, true}},
+		{"a create that no read shows before the watch does", false, "status.phase!=Failed", create, []bool{false, false}},
+		{"an update", false, "", update("yes"), []bool{false, true}},
+		{"a patch, which may have changed nothing", false, "", merge(`{"metadata":{"labels":{"own":"yes"}}}`), []bool{false, false}},
+		{"a patch of a version", false, "", merge(`{"metadata":{"resourceVersion":"VERSION","labels":{"own":"yes"}}}`), []bool{false, true}},
+		{"a delete that marks", false, "", remove, []bool{false, false}},
+		{"a delete", false, "", remove, []bool{false, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +78,7 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 				if tc.name != "a delete" {
 					p.Finalizers = []string{"example.com/f"}
 				}
-				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, p)
+				b := newBehind(t, source.Options{FieldSelector: tc.fields}, kinglet.Options[pod]{}, p)
 				defer b.end()
 				var own []bool
 				_, err := b.informer.AddHandler(kinglet.HandlerFunc[pod](func(_ context.Context, cs []kinglet.Change[pod]) {
@@ -96,4 +110,128 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnOwnEchoHasNothingOfOthersInIt has random writes to one pod, by the program and by
+// others: into and out of a selector, to states that cannot be stored, beside breaks of the
+// watch.
+func TestAnOwnEchoHasNothingOfOthersInIt(t *testing.T) {
+	echoes := 0
+	for seed := range uint64(600) {
+		synctest.Test(t, func(t *testing.T) {
+			log, n := echoTrial(t, rand.New(rand.NewPCG(seed, 1)))
+			if echoes += n; t.Failed() {
+				t.Fatalf("seed %d: %s", seed, strings.Join(log, ", "))
+			}
+		})
+	}
+	if echoes < 600 {
+		t.Errorf("%d echoes", echoes)
+	}
+}
+
+func echoTrial(t *testing.T, rnd *rand.Rand) (log []string, echoes int) {
+	note := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
+	b := &behind{t: t, storage: apiserver.NewStorage(apiserver.Pods), ended: make(chan error, 1)}
+	b.server = apiserver.New(b.storage, apiserver.Options{})
+	var of source.Options
+	if rnd.IntN(2) == 0 {
+		of.LabelSelector = "state!=2"
+		note("selector")
+	}
+	src, err := source.FromConfig[pod](b.server.Config(), corev1.SchemeGroupVersion.WithResource("pods"), of)
+	b.must(err)
+	if rnd.IntN(2) == 0 {
+		src = source.Map(src, func(p pod) (pod, error) {
+			if p.Labels["state"] == "1" {
+				return nil, errors.New("not stored")
+			}
+			return p, nil
+		})
+		note("refusals")
+	}
+	b.use(src, kinglet.Options[pod]{RemoveUndecodable: rnd.IntN(3) == 0})
+	var told []kinglet.Change[pod]
+	_, err = b.informer.AddHandler(kinglet.HandlerFunc[pod](func(_ context.Context, cs []kinglet.Change[pod]) {
+		told = append(told, cs...)
+	}), []kinglet.HandlerOptions{{}, {EveryVersion: true, Bound: 1000}}[rnd.IntN(2)])
+	b.must(err)
+	b.run()
+	writes := &kinglet.OwnWrites{}
+	b.must(writes.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+	cfg := b.server.Config()
+	cfg.QPS = -1
+	cfg.Wrap(writes.Wrap)
+	c, ctx := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns"), context.Background()
+
+	own := map[int64]bool{}
+	for range 18 {
+		p := testpods.New("a", "n1")
+		p.Labels = map[string]string{"state": strconv.Itoa(rnd.IntN(4))}
+		before, what, mine := b.storage.Revision(), "", rnd.IntN(2) == 0
+		switch rnd.IntN(6) {
+		case 0:
+			what = "creates"
+			if mine {
+				_, err = c.Create(ctx, p, metav1.CreateOptions{})
+			} else {
+				_, err = b.storage.Create(p)
+			}
+		case 1, 2:
+			what = "updates"
+			if held, e := c.Get(ctx, "a", metav1.GetOptions{}); e == nil {
+				p.ResourceVersion = held.ResourceVersion
+			}
+			if mine {
+				_, err = c.Update(ctx, p, metav1.UpdateOptions{})
+			} else {
+				_, err = b.storage.Update(p)
+			}
+		case 3:
+			what = "deletes"
+			if mine {
+				err = c.Delete(ctx, "a", metav1.DeleteOptions{})
+			} else {
+				_, err = b.storage.Delete(apiserver.Pods.GroupResource(), types.NamespacedName{Namespace: "ns", Name: "a"}, nil)
+			}
+		default:
+			if rnd.IntN(12) == 0 {
+				if rnd.IntN(2) == 0 {
+					b.storage.Compact(b.storage.Revision())
+				}
+				b.server.Disconnect()
+				testbubble.Pass(3 * time.Second)
+				note("breaks")
+			}
+			b.server.Advance(1 + rnd.Int64N(3))
+			synctest.Wait()
+			note("goes on")
+		}
+		for r := before + 1; r <= b.storage.Revision(); r++ {
+			own[r] = mine
+			note("%s to %s at %d, own %v", what, p.Labels["state"], r, mine)
+		}
+	}
+	b.server.Release()
+	testbubble.Pass(time.Minute)
+	b.end()
+
+	last := int64(0)
+	for _, ch := range told {
+		of := ch.New
+		if of == nil {
+			of = ch.Old
+		}
+		to, err := strconv.ParseInt(ch.ResourceVersion, 10, 64)
+		b.must(err)
+		for _, r := range b.storage.History(apiserver.Pods.GroupResource()) {
+			if ch.OwnEcho && r.Revision > last && r.Revision <= to && r.Object.(pod).UID == of.UID && !own[r.Revision] {
+				t.Errorf("%s from %d to %d is marked, and %d is of others", ch.Type, last, to, r.Revision)
+			}
+		}
+		if last = to; ch.OwnEcho {
+			echoes++
+		}
+	}
+	return log, echoes
 }

@@ -32,14 +32,20 @@ type entry[T any] struct {
 	unread *unread
 	// removals are those of objects that are not known to be older than written.
 	removals []removal
-	// versions are those of the program's writes that the watch has not reached
-	// yet, in the order of recording; at most maxVersions.
-	versions []string
+	// made are the versions that the program has made, and that the watch has not reached
+	// yet, in the order of recording; at most maxMade.
+	made []made
 }
 
-// maxVersions bounds the versions by which an entry recognises the program's own
+// maxMade bounds the versions by which an entry recognises the program's own
 // changes. Changes at older versions count as foreign.
-const maxVersions = 64
+const maxMade = 64
+
+// made is a version that the program is known to have made.
+type made struct {
+	version string
+	From
+}
 
 // written is the state of a key after a write.
 type written[T any] struct {
@@ -183,8 +189,17 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T], whole bool) bool {
 	if c.Reason != store.Live || c.FinalStateUnknown {
 		return false // there may have been other changes in between, or it cannot be stored
 	}
-	if c.ResourceVersion != "" && slices.Contains(e.versions, c.ResourceVersion) {
-		return true
+	for _, m := range e.made {
+		if m.version != c.ResourceVersion {
+			continue
+		}
+		// Between the version that receivers know and this one there may be others, which are
+		// not in the selector or could not be stored.
+		if c.Type == store.Added {
+			return m.Created || m.Version == "" && whole
+		}
+		was := r.Version(c.Old)
+		return !m.Created && (m.Version == "" || was == "" || m.Version == was)
 	}
 	if c.Type != store.Deleted || !whole {
 		return false // somebody else may have taken it out of the selector

@@ -34,11 +34,20 @@ type Write[T any] struct {
 	// Sent is when the request was sent, zero if that is not known, and Time when its
 	// answer was recorded.
 	Sent, Time time.Time
-	// Made: the write is known to have made the version, as one that changed nothing has not.
+	// Made: the write is known to have made Version from From, as one that changed nothing
+	// has not.
 	Made bool
+	From From
 	// values are the object's values in each index, as of a generation of indexes.
 	values     map[string][]string
 	generation uint64
+}
+
+// From is what a write changed: nothing, if it created the object, or its version; empty if
+// that is not known.
+type From struct {
+	Created bool
+	Version string
 }
 
 // Removal is an object that was deleted.
@@ -170,9 +179,9 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		}
 		return o.with(next)
 	}
-	if w.Made {
-		next.versions = append(slices.Clip(next.versions), w.Version)
-		next.versions = next.versions[max(0, len(next.versions)-maxVersions):]
+	if w.Made && !w.Unread { // what no read shows before the watch does is news
+		next.made = append(slices.Clip(next.made), made{w.Version, w.From})
+		next.made = next.made[max(0, len(next.made)-maxMade):]
 	}
 	if w.Unread {
 		next.unread = &unread{uid: w.UID, version: w.Version, since: w.Time}
@@ -401,8 +410,8 @@ func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) (_
 		}
 		same = same && !ended && m == was
 	}
-	next.versions = slices.DeleteFunc(slices.Clone(e.versions), func(v string) bool { return reached(h.at, v) })
-	if same && next.written == e.written && next.unread == e.unread && len(next.versions) == len(e.versions) {
+	next.made = slices.DeleteFunc(slices.Clone(e.made), func(m made) bool { return reached(h.at, m.version) })
+	if same && next.written == e.written && next.unread == e.unread && len(next.made) == len(e.made) {
 		return e, confirmed
 	}
 	return next.orNil(), confirmed
