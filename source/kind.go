@@ -370,7 +370,7 @@ func (e expected) mayBe(resource string) bool {
 	case e.typ == reflect.TypeFor[*unstructured.Unstructured]():
 		return e.gvk.Kind == "" || e.gvk.Kind == "Secret"
 	}
-	return strings.HasSuffix(e.typ.String(), ".Secret")
+	return strings.Contains(e.typ.String(), "Secret") // also that of a type of the program's own
 }
 
 // expect returns what T and example ask for. example may be nil.

@@ -5,7 +5,31 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
+
+type (
+	partOfASecret struct{ corev1.Secret }
+	noPart        struct{ corev1.ConfigMap }
+	holder[T any] struct{ of T }
+)
+
+// Over closures a type has only its name to say what it is of.
+func TestATypeWhoseNameSaysSecretMayBeOne(t *testing.T) {
+	for want, all := range map[bool][]expected{
+		true: {
+			must(expect[*corev1.Secret](nil)), must(expect[corev1.Secret](nil)), must(expect[*partOfASecret](nil)),
+			must(expect[holder[*corev1.Secret]](nil)), must(expect[runtime.Object](nil)),
+		},
+		false: {must(expect[*corev1.ConfigMap](nil)), must(expect[*noPart](nil))},
+	} {
+		for _, e := range all {
+			if got := e.mayBe(""); got != want {
+				t.Errorf("%v may be a Secret: %v", e.typ, got)
+			}
+		}
+	}
+}
 
 // Errors go to logs, and who reads logs may not be allowed to read Secrets.
 func TestNoErrorQuotesWhatIsInAnObject(t *testing.T) {
