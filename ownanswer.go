@@ -228,7 +228,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		if uid := i.opts.UID(obj); left[uid] == nil {
 			key, err := i.opts.KeyFunc(obj)
 			if err == nil {
-				err = i.removed(key, own.Removal{UID: uid, Sent: w.sent})
+				err = i.removed(key, own.Removal{UID: uid, Missed: true, Sent: w.sent})
 			}
 			errs = append(errs, err)
 		}
@@ -249,7 +249,7 @@ func (i *Informer[T]) notListed(w *clientWrite, err error) error {
 	return i.notWritten(w.key, fmt.Errorf("a collection was deleted, and reads may be older than that: %w", err))
 }
 
-// deletedOf records that an object was deleted or, if marked is set, perhaps only marked for
+// deletedOf records that an object is gone or, if marked is set, was deleted or only marked for
 // deletion. m is what it was before.
 func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time, marked bool) error {
 	key := Key{Namespace: m.Namespace, Name: m.Name}
@@ -263,7 +263,7 @@ func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time, marked boo
 		// It was not in the collection, although the store may still have it.
 		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
 	}
-	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: marked, Sent: sent}))
+	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: marked, Missed: !marked, Sent: sent}))
 }
 
 // deleting reports whether an object is marked for deletion. One without metadata may be.

@@ -84,7 +84,7 @@ func (p *sources[T]) set(sources []ScopedSource[T]) error {
 func (p *sources[T]) beginChange(sources []ScopedSource[T], named map[string]ScopedSource[T]) (leaving []*pipeline[T], added []ScopedSource[T], err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended {
+	if !p.ended.IsZero() {
 		return nil, nil, ErrStopped
 	}
 	stays := map[string]bool{}

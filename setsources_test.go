@@ -14,6 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -97,6 +98,10 @@ func TestSetSourcesAsksForWhatIsNewAndDeletesWhatIsGone(t *testing.T) {
 			t.Errorf("without a source reads are stale since %v", since)
 		}
 		r.end()
+		st = r.informer.Status()
+		if since, stale := st.StaleSince(time.Now()); !stale || st.Phase != reflector.Stopped || time.Since(since) > time.Minute {
+			t.Errorf("it has stopped without a source: phase %v, stale %v since %v", st.Phase, stale, since)
+		}
 		if err := r.informer.SetSources(); !errors.Is(err, kinglet.ErrStopped) {
 			t.Errorf("after the end: %v", err)
 		}

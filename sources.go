@@ -120,9 +120,9 @@ type sources[T any] struct {
 	scope  string
 	// ctx is what the sources run under; nil before Run.
 	ctx context.Context
-	// ended is set once Run's context has ended; then no source is added or removed any
+	// ended is when Run's context has ended; from then on no source is added or removed any
 	// more.
-	ended bool
+	ended time.Time
 	// left has the counts of sources that have left, which do not go back.
 	left Status
 	// coming are the scope IDs that SetSources is about to add.
@@ -264,7 +264,7 @@ func (p *sources[T]) pipeline(s ScopedSource[T], before string) (_ *pipeline[T],
 // joinLocked adds a source, and starts it during Run. entered is set if its scope is already
 // among those of own writes.
 func (p *sources[T]) joinLocked(one *pipeline[T], entered bool) error {
-	if p.ended || p.ctx != nil && p.ctx.Err() != nil {
+	if !p.ended.IsZero() || p.ctx != nil && p.ctx.Err() != nil {
 		return ErrStopped
 	}
 	if p.findLocked(one.Scope.ID) != nil {
@@ -344,7 +344,7 @@ func (p *sources[T]) beginRemoval(scope string) (*pipeline[T], error) {
 	defer p.mu.Unlock()
 	one := p.findLocked(scope)
 	switch {
-	case p.ended:
+	case !p.ended.IsZero():
 		return nil, ErrStopped
 	case one == nil || one.leaving:
 		return nil, ErrNoScope
@@ -395,7 +395,7 @@ func (p *sources[T]) run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	p.mu.Lock()
-	p.ended = true
+	p.ended = time.Now()
 	p.mu.Unlock()
 	p.running.Wait()
 	p.mu.Lock()
@@ -432,8 +432,11 @@ func (p *sources[T]) quarantined() (all []Quarantined) {
 // addTo adds the status of all sources together, and the counts of those that have left.
 func (p *sources[T]) addTo(s *Status) {
 	p.mu.Lock()
-	all, left := p.all, p.left
+	all, left, ended := p.all, p.left, p.ended
 	p.mu.Unlock()
+	if len(all) == 0 && !ended.IsZero() {
+		s.Phase, s.Since = reflector.Stopped, ended
+	}
 	for n, one := range all {
 		st := one.reflector.Status()
 		if n == 0 {

@@ -26,7 +26,10 @@ type WatchOptions[T any] struct {
 	// informer, by Wrote, WroteDelete or OwnWrites, and that reads showed before. Do not set
 	// it for a reconciler that counts on a run after its own write. Of OwnWrites, patches and
 	// applies that name no resource version are not left out, nor are deletes that only mark
-	// an object: one that changes nothing has the same answer as another's write.
+	// an object: one that changes nothing has the same answer as another's write. Nor is what
+	// reads did not show at once: an update that brings an object into a selector, and writes
+	// whose answers do not tell what the informer will have (see kinglet.OwnWrites), such as
+	// those of a typed client, in protobuf, where the informer's objects are unstructured.
 	SkipOwn bool
 	// Resync, if not 0, is the period at which each object is mapped again.
 	Resync time.Duration

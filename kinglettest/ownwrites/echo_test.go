@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/transport"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
@@ -24,6 +27,35 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
+
+// live returns OwnEcho of the changes that come from the watch from now on.
+func (b *behind) live() *[]bool {
+	var own []bool
+	_, err := b.informer.AddHandler(kinglet.HandlerFunc[pod](func(_ context.Context, cs []kinglet.Change[pod]) {
+		for _, c := range cs {
+			if c.Reason == kinglet.Live {
+				own = append(own, c.OwnEcho)
+			}
+		}
+	}), kinglet.HandlerOptions{EveryVersion: true, Bound: 100})
+	b.must(err)
+	synctest.Wait()
+	return &own
+}
+
+// client returns a client of the program's, whose requests go through between, if it is not
+// nil, after OwnWrites has seen them.
+func (b *behind) client(between transport.WrapperFunc) typedcorev1.PodInterface {
+	writes := &kinglet.OwnWrites{}
+	b.must(writes.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+	cfg := b.server.Config()
+	cfg.QPS = -1
+	if between != nil {
+		cfg.Wrap(between)
+	}
+	cfg.Wrap(writes.Wrap)
+	return kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns")
+}
 
 // A write that changes nothing is answered with the object at the version of somebody else's
 // last write, which the watch has not shown.
@@ -80,20 +112,7 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 				}
 				b := newBehind(t, source.Options{FieldSelector: tc.fields}, kinglet.Options[pod]{}, p)
 				defer b.end()
-				var own []bool
-				_, err := b.informer.AddHandler(kinglet.HandlerFunc[pod](func(_ context.Context, cs []kinglet.Change[pod]) {
-					for _, c := range cs {
-						if c.Reason == kinglet.Live {
-							own = append(own, c.OwnEcho)
-						}
-					}
-				}), kinglet.HandlerOptions{EveryVersion: true, Bound: 100})
-				b.must(err)
-				synctest.Wait()
-				writes := &kinglet.OwnWrites{}
-				b.must(writes.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
-				cfg := b.server.Config()
-				cfg.Wrap(writes.Wrap)
+				own := b.live()
 				var version string
 				if tc.deletes {
 					version = b.delete("a").ResourceVersion
@@ -102,14 +121,98 @@ func TestOnlyTheProgramsOwnWritesAreOwnEchoes(t *testing.T) {
 					q.Labels = map[string]string{"changed-by": "somebody-else"}
 					version = b.update(q).ResourceVersion
 				}
-				b.must(tc.write(kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns"), version))
+				b.must(tc.write(b.client(nil), version))
 				b.catchUp()
-				if !slices.Equal(own, tc.own) {
-					t.Errorf("OwnEcho is %v, want %v", own, tc.own)
+				if !slices.Equal(*own, tc.own) {
+					t.Errorf("OwnEcho is %v, want %v", *own, tc.own)
 				}
 			})
 		})
 	}
+}
+
+// What a list no longer has after the program's deletion of a collection may have been
+// deleted by others.
+func TestWhatIsMissingAfterADeletionIsNoOwnEcho(t *testing.T) {
+	ctx := context.Background()
+	for _, status := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := testpods.New("a", "n1")
+			if !status {
+				p.Finalizers = []string{"example.com/f"}
+			}
+			b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, p)
+			defer b.end()
+			own := b.live()
+			others := kubernetes.NewForConfigOrDie(b.server.Config()).CoreV1().Pods("ns")
+			b.delete("a")
+			c := b.client(func(next http.RoundTripper) http.RoundTripper {
+				return roundTrip(func(r *http.Request) (*http.Response, error) {
+					resp, err := next.RoundTrip(r)
+					switch {
+					case r.Method != http.MethodDelete:
+					case status: // as some aggregated servers answer
+						resp.Body.Close()
+						resp.Header.Set("Content-Type", "application/json")
+						resp.Body = io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+					default: // before OwnWrites lists what is left
+						_, err := others.Patch(ctx, "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+						b.must(err)
+					}
+					return resp, err
+				})
+			})
+			b.must(c.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+			b.catchUp()
+			if len(*own) == 0 || slices.Contains(*own, true) {
+				t.Errorf("the answer is a Status: %v: OwnEcho is %v", status, *own)
+			}
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that keeps its objects in memory restarts before its watch has shown the
+// program's create, and somebody else creates an object of that name at that version.
+func TestAnotherObjectOfTheSameVersionIsNoOwnEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{})
+		defer b.end()
+		own := b.live()
+		_, err := b.client(nil).Create(context.Background(), testpods.New("b", "n1"), metav1.CreateOptions{})
+		b.must(err)
+		b.storage.Restart()
+		b.server.Disconnect()
+		testbubble.Pass(3 * time.Second)
+		b.create(testpods.New("b", "n2"))
+		b.catchUp()
+		b.shows("b on n2")
+		if !slices.Equal(*own, []bool{false}) {
+			t.Errorf("OwnEcho is %v", *own)
+		}
+	})
+}
+
+func TestAnAnswerThatIsAlsoPutByHandIsAnOwnEcho(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+		defer b.end()
+		own, c := b.live(), b.client(nil)
+		p, err := c.Get(ctx, "a", metav1.GetOptions{})
+		b.must(err)
+		p.Labels = map[string]string{"own": "yes"}
+		p, err = c.Update(ctx, p, metav1.UpdateOptions{})
+		b.must(err)
+		b.must(b.informer.WritableStore().Put(p))
+		b.catchUp()
+		if !slices.Equal(*own, []bool{true}) {
+			t.Errorf("OwnEcho is %v", *own)
+		}
+	})
 }
 
 // TestAnOwnEchoHasNothingOfOthersInIt has random writes to one pod, by the program and by
@@ -157,12 +260,7 @@ func echoTrial(t *testing.T, rnd *rand.Rand) (log []string, echoes int) {
 	}), []kinglet.HandlerOptions{{}, {EveryVersion: true, Bound: 1000}}[rnd.IntN(2)])
 	b.must(err)
 	b.run()
-	writes := &kinglet.OwnWrites{}
-	b.must(writes.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
-	cfg := b.server.Config()
-	cfg.QPS = -1
-	cfg.Wrap(writes.Wrap)
-	c, ctx := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns"), context.Background()
+	c, ctx := b.client(nil), context.Background()
 
 	own := map[int64]bool{}
 	for range 18 {

@@ -44,6 +44,7 @@ const maxMade = 64
 // made is a version that the program is known to have made.
 type made struct {
 	version string
+	uid     types.UID
 	From
 }
 
@@ -79,6 +80,8 @@ type removal struct {
 	bound string
 	// marked: it is not known whether the object is gone or marked for deletion.
 	marked bool
+	// missed: others may have deleted the object.
+	missed bool
 	// seen: the object was in the collection, so that the watch will show its end.
 	seen bool
 	// done: the object left the collection after the delete was recorded. It may have
@@ -189,23 +192,36 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T], whole bool) bool {
 	if c.Reason != store.Live || c.FinalStateUnknown {
 		return false // there may have been other changes in between, or it cannot be stored
 	}
-	for _, m := range e.made {
-		if m.version != c.ResourceVersion {
-			continue
-		}
-		// Between the version that receivers know and this one there may be others, which are
-		// not in the selector or could not be stored.
-		if c.Type == store.Added {
-			return m.Created || m.Version == "" && whole
-		}
-		was := r.Version(c.Old)
-		return !m.Created && (m.Version == "" || was == "" || m.Version == was)
+	of := c.New
+	if c.Type == store.Deleted {
+		of = c.Old
+	}
+	// A server that has begun anew may give a version again.
+	i := slices.IndexFunc(e.made, func(m made) bool { return m.version == c.ResourceVersion && m.uid == r.UID(of) })
+	if i >= 0 {
+		return alone(e.made[i], r, c, whole)
 	}
 	if c.Type != store.Deleted || !whole {
 		return false // somebody else may have taken it out of the selector
 	}
-	i := e.removed(r.UID(c.Old))
-	return i >= 0 && !e.removals[i].done && !e.removals[i].marked
+	i = e.removed(r.UID(c.Old))
+	return i >= 0 && !e.removals[i].done && !e.removals[i].marked && !e.removals[i].missed
+}
+
+// alone reports whether nobody else has written between what receivers know and c, whose
+// version is m's. Others may have made versions that are not in the selector, or that could
+// not be stored.
+func alone[T any](m made, r *Rules[T], c *store.Change[T], whole bool) bool {
+	told := m.From == From{} // by Wrote, which does not say what the program has changed
+	if c.Type == store.Added {
+		return m.Created || told && whole
+	}
+	switch was := r.Version(c.Old); was {
+	case "", m.version: // it is not known, or the program has put it by hand
+		return true
+	default:
+		return told || was == m.Version
+	}
 }
 
 // removed returns the index of the removal with a UID, or -1.

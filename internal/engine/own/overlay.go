@@ -58,6 +58,8 @@ type Removal struct {
 	Version string
 	// Marked: the object may only have been marked for deletion.
 	Marked bool
+	// Missed: a list lacks the object, which others may have deleted.
+	Missed bool
 	// Sent is when the request was sent, zero if that is not known, and Time when its
 	// answer was recorded.
 	Sent, Time time.Time
@@ -180,7 +182,7 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		return o.with(next)
 	}
 	if w.Made && !w.Unread { // what no read shows before the watch does is news
-		next.made = append(slices.Clip(next.made), made{w.Version, w.From})
+		next.made = append(slices.Clip(next.made), made{w.Version, w.UID, w.From})
 		next.made = next.made[max(0, len(next.made)-maxMade):]
 	}
 	if w.Unread {
@@ -211,7 +213,7 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(types
 	case uid == "":
 		return o, ErrUnknown
 	}
-	add := removal{uid: uid, bound: m.Version, marked: m.Marked, since: m.Time}
+	add := removal{uid: uid, bound: m.Version, marked: m.Marked, missed: m.Missed, since: m.Time}
 	if i := next.removed(uid); i >= 0 && (uid != "" || next.written == nil) {
 		was := next.removals[i]
 		if was.marked == m.Marked || !was.marked {
