@@ -252,15 +252,56 @@ func TestWhatTheServerAsksToRepeatIsNotRepeatedSooner(t *testing.T) {
 	}
 }
 
+type fallsOver struct{ error }
+
+func (fallsOver) Is(error) bool { panic("Is fell over") }
+
+// closed is a watch that has ended, and that panics when it is stopped or read.
+type closed struct{ stopped, read bool }
+
+func (c closed) Stop() {
+	if c.stopped {
+		panic("Stop fell over")
+	}
+}
+
+func (c closed) ResultChan() <-chan watch.Event {
+	if c.read {
+		panic("ResultChan fell over")
+	}
+	none := make(chan watch.Event)
+	close(none)
+	return none
+}
+
 // As with client-go: the panic goes to the panic handlers, and everything is listed again.
+// An error whose methods panic is an error, of which the panic handlers need not hear.
 func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *testing.T) {
 	falls := func() (runtime.Object, error) { panic("it fell over") }
+	lists := func(err error) *script {
+		return &script{lists: []func() (runtime.Object, error){func() (runtime.Object, error) { return nil, err }}}
+	}
+	watches := func(w watch.Interface, err error) *script {
+		return &script{watches: []func() (watch.Interface, error){func() (watch.Interface, error) { return w, err }}}
+	}
 	for name, run := range runners() {
-		for verb, s := range map[string]*script{
-			"List":  {lists: []func() (runtime.Object, error){falls}},
-			"Watch": {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},
+		for what, s := range map[string]*script{
+			"List panics":                                    {lists: []func() (runtime.Object, error){falls}},
+			"Watch panics":                                   {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},
+			"Watch returns what panics when read":            watches(closed{read: true}, nil),
+			"Watch returns what panics when stopped":         watches(closed{stopped: true}, nil),
+			"List returns a nil pointer for an error":        lists((*apierrors.StatusError)(nil)),
+			"Watch returns a nil pointer for an error":       watches(nil, (*apierrors.StatusError)(nil)),
+			"List returns an error whose Is panics":          lists(fallsOver{errBoom}),
+			"Watch returns an error whose Is panics":         watches(nil, fallsOver{errBoom}),
+			"List returns an error with a nil pointer in it": lists(fmt.Errorf("list: %w", fallsOver{})),
 		} {
-			t.Run(name+", "+verb, func(t *testing.T) {
+			verb, _, _ := strings.Cut(what, " ")
+			handled := int32(0)
+			if !strings.Contains(what, "error") {
+				handled = 1
+			}
+			t.Run(name+", "+what, func(t *testing.T) {
 				silenced(t)
 				crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
 				t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
@@ -270,7 +311,7 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 				synctest.Test(t, func(t *testing.T) {
 					stop := start(run(s))
 					testbubble.Elapse(time.Minute)
-					if n := panics.Load(); n != 1 {
+					if n := panics.Load(); n != handled {
 						t.Errorf("%d panics were handled", n)
 					}
 					if asked := s.heard(); !strings.HasSuffix(asked, "watch 1") || strings.Count(asked, strings.ToLower(verb)) != 2 {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -22,6 +23,7 @@ import (
 // classify translates an error of a source, or of an Error event, into the
 // machine's terms. It decides nothing.
 func classify(err error) machine.Failure {
+	err = errtype.Sound(err)
 	if err == nil || errors.Is(err, io.EOF) && !unanswered(err) {
 		return machine.Failure{}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
@@ -48,6 +49,7 @@ func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call fun
 			}
 		}()
 		res.value, res.err = guard(func() (R, error) { return call(ctx) })
+		res.err = errtype.Sound(res.err)
 		if res.err == nil && isNil(res.value) {
 			res.err = errNothing
 		}

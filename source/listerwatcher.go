@@ -228,14 +228,19 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	lo := watchOptions(&s.opts, req)
 	lo.Watch = false // lw's to set, as every client does
 	cw, honours := s.lw.(contextWatcher)
-	call := func(ctx context.Context) (watch.Interface, error) {
+	call := func(ctx context.Context) (w watch.Interface, err error) {
 		if honours {
-			return cw.WatchWithContext(ctx, lo)
+			w, err = cw.WatchWithContext(ctx, lo)
+		} else {
+			w, err = s.lw.Watch(lo)
 		}
-		return s.lw.Watch(lo)
+		if err == nil && !isNil(w) {
+			w.ResultChan() // a panic of it is one of the call
+		}
+		return w, err
 	}
 	began := time.Now()
-	p := begin(ctx, s.interception.call(honours, true, false, lo), honours, call, stopWatch)
+	p := begin(ctx, s.interception.call(honours, true, false, lo), honours, call, func(w watch.Interface) { _ = stopWatch(w) })
 	defer p.leave()
 	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
@@ -255,8 +260,12 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 // If a connection is closed, client-go's clients try again, and at last return a watch
 // that is empty and closed. That is no watch that the server has ended, but if it took
 // long, a reflector cannot know.
-func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) error {
-	defer stopWatch(w)
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) (err error) {
+	defer func() {
+		if stop := stopWatch(w); stop != nil {
+			err = stop
+		}
+	}()
 	if req.SendInitialEvents && isFake(w) {
 		if open, err := s.beginFake(ctx, w, req, yield); !open || err != nil {
 			return err
@@ -304,19 +313,22 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRe
 }
 
 // stopWatch stops w and reads it until it is closed, at most for grace: its sender
-// may be waiting for a reader.
-func stopWatch(w watch.Interface) {
-	w.Stop()
+// may be waiting for a reader. The error is a *PanicError.
+func stopWatch(w watch.Interface) error {
+	_, err := guard(func() (struct{}, error) { w.Stop(); return struct{}{}, nil })
+	if err != nil {
+		return err
+	}
 	late := time.After(grace)
 	for {
 		select {
 		case _, ok := <-w.ResultChan():
 			if !ok {
-				return
+				return nil
 			}
 		case <-late:
 			// It breaks watch.Interface's promise to close.
-			return
+			return nil
 		}
 	}
 }
