@@ -94,7 +94,7 @@ func reports(t *testing.T, verb string, faults []faultReport) {
 				r.put("o3", "1")
 				testbubble.Elapse(5 * time.Minute)
 				r.put("o1", "3")
-				testbubble.Elapse(5 * time.Minute)
+				testbubble.Elapse(10 * time.Minute) // a watch that begins anew may last as long
 				r.shows("o0=1", "o1=3", "o3=1")
 				r.reported(fmt.Sprintf("is that one, and mentions %q", f.mentions), func(err error) bool {
 					for _, s := range f.mentions {
