@@ -180,6 +180,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	var errs []error
 	if objects := source.AnswerMetadata(body); objects != nil {
 		var left map[types.UID]*metav1.ObjectMeta
+		var unlisted error
 		for n := range objects {
 			m := &objects[n]
 			if m.DeletionTimestamp == nil {
@@ -189,11 +190,14 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 			// It may be gone now, end sooner than before, or have a finalizer of the garbage
 			// collector, by the request's propagation policy or the kind's.
 			if left == nil {
-				now, err := list()
-				if err != nil {
-					return errors.Join(append(errs, i.notListed(w, err))...)
+				var now []metav1.ObjectMeta
+				if now, unlisted = list(); unlisted != nil {
+					errs = append(errs, i.notListed(w, unlisted))
 				}
 				left = byUID(now)
+			}
+			if unlisted != nil {
+				continue
 			}
 			now := left[m.UID]
 			if now == nil {

@@ -55,7 +55,8 @@ import (
 // scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
 // feature gates, is an error for OnError, and not recorded either. If the answer to the
 // deletion of a collection does not list what was deleted, or some of it was marked for
-// deletion before, what is left is listed, within the request.
+// deletion before, what is left is listed, within the request and ten
+// seconds.
 //
 // It costs the answer's memory once more, and about ten to a hundred microseconds of
 // decoding for each write and informer. The zero value is ready to use. All methods are
@@ -282,10 +283,15 @@ func decompressed(body []byte, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("own writes: the answer to one is encoded as %q, and reads may be older than it", encoding)
 }
 
+// mostListing bounds how long a deletion takes longer for the list of what is left.
+const mostListing = 10 * time.Second
+
 // list requests the metadata of what a request deleted from, without its selectors.
 func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, err error) {
+	ctx, cancel := context.WithTimeout(deletion.Context(), mostListing)
+	defer cancel()
 	for next := ""; ; {
-		req := deletion.Clone(deletion.Context())
+		req := deletion.Clone(ctx)
 		req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
 		req.Header.Del("Content-Type")
 		req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it

@@ -286,15 +286,16 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 	}
 	for name, run := range runners() {
 		for what, s := range map[string]*script{
-			"List panics":                                    {lists: []func() (runtime.Object, error){falls}},
-			"Watch panics":                                   {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},
-			"Watch returns what panics when read":            watches(closed{read: true}, nil),
-			"Watch returns what panics when stopped":         watches(closed{stopped: true}, nil),
-			"List returns a nil pointer for an error":        lists((*apierrors.StatusError)(nil)),
-			"Watch returns a nil pointer for an error":       watches(nil, (*apierrors.StatusError)(nil)),
-			"List returns an error whose Is panics":          lists(fallsOver{errBoom}),
-			"Watch returns an error whose Is panics":         watches(nil, fallsOver{errBoom}),
-			"List returns an error with a nil pointer in it": lists(fmt.Errorf("list: %w", fallsOver{})),
+			"List panics":                                     {lists: []func() (runtime.Object, error){falls}},
+			"Watch panics":                                    {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},
+			"Watch returns what panics when read":             watches(closed{read: true}, nil),
+			"Watch returns what panics when stopped":          watches(closed{stopped: true}, nil),
+			"List returns a nil pointer for an error":         lists((*apierrors.StatusError)(nil)),
+			"Watch returns a nil pointer for an error":        watches(nil, (*apierrors.StatusError)(nil)),
+			"List returns an error whose Is panics":           lists(fallsOver{errBoom}),
+			"Watch returns an error whose Is panics":          watches(nil, fallsOver{errBoom}),
+			"List returns an error with a nil pointer in it":  lists(fmt.Errorf("list: %w", fallsOver{})),
+			"Watch returns an error with a nil pointer in it": watches(nil, fmt.Errorf("watch: %w", (*apierrors.StatusError)(nil))),
 		} {
 			verb, _, _ := strings.Cut(what, " ")
 			handled := int32(0)

@@ -55,7 +55,11 @@ func (f *filling) object(out client.Object, stored any, ns string) error {
 	if f.plan != nil {
 		f.plan.Copy(out, obj)
 	} else {
-		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj.DeepCopyObject()).Elem())
+		copied := obj.DeepCopyObject()
+		if is := reflect.TypeOf(copied); is != to { // its method is that of a type that it embeds
+			return fmt.Errorf("DeepCopyObject of a %s returned a %s", from, is)
+		}
+		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(copied).Elem())
 	}
 	switch at := out.GetObjectKind().(type) {
 	case *metav1.TypeMeta:

@@ -22,12 +22,16 @@ import (
 
 // classify translates an error of a source, or of an Error event, into the
 // machine's terms. It decides nothing.
-func classify(err error) machine.Failure {
-	err = errtype.Sound(err)
+func classify(err error) (f machine.Failure) {
+	defer func() { // the program's own errors may have a nil pointer in them
+		if v := recover(); v != nil {
+			f = machine.Failure{Class: machine.Foreign, Err: errtype.Unsound(err, v)}
+		}
+	}()
 	if err == nil || errors.Is(err, io.EOF) && !unanswered(err) {
 		return machine.Failure{}
 	}
-	f := machine.Failure{Class: class(err), Err: err}
+	f = machine.Failure{Class: class(err), Err: err}
 	var limit *LimitError
 	var large *source.TooLargeError
 	var malformed *source.MalformedError

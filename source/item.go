@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
@@ -71,7 +72,7 @@ func ItemOf[T any](obj T) (it Item[T]) {
 // brokenItem returns the item of an object that was lost in stage.
 func brokenItem[T any](stage Stage, id encoding.Identity, err error) Item[T] {
 	it := identified[T](id)
-	it.Err = &ItemError{Stage: stage, Key: id.Key, ResourceVersion: id.Version, Err: err}
+	it.Err = &ItemError{Stage: stage, Key: id.Key, ResourceVersion: id.Version, Err: errtype.Sound(err)}
 	return it
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -333,8 +334,13 @@ func stopWatch(w watch.Interface) error {
 	}
 }
 
-// objectOf returns the item of an object that lw returned.
-func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
+// objectOf returns the item of an object that lw returned, whose methods may panic.
+func objectOf[T any](obj runtime.Object, want *expected) (it Item[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			it = brokenItem[T](StageDecode, encoding.Identity{}, &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
 	t, ok := obj.(T)
 	err := want.check(obj)
 	switch {
@@ -363,9 +369,18 @@ func identityOf(obj runtime.Object) (id encoding.Identity) {
 	return id
 }
 
-// eventOf converts an event that lw's watch sent.
-func eventOf[T any](in watch.Event, want *expected) Event[T] {
-	e := Event[T]{Type: eventType(string(in.Type))}
+// eventOf converts an event that lw's watch sent, of an object whose methods may panic.
+func eventOf[T any](in watch.Event, want *expected) (e Event[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			e = Event[T]{Type: Unknown}
+			if in.Type == watch.Error {
+				e.Type = Error
+			}
+			e.Err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	e.Type = eventType(string(in.Type))
 	status, _ := in.Object.(*metav1.Status)
 	switch {
 	case e.Type == Unknown:

@@ -141,6 +141,40 @@ func TestACallThatPanicsOrEndsItsGoroutineFails(t *testing.T) {
 	}
 }
 
+// embedding has no object: its methods are those of a nil pointer.
+type embedding struct{ *corev1.ConfigMap }
+
+// TestAnObjectWhoseMethodsPanicIsAnErrorOfItsOwn sends it in every kind of event, and in a
+// list, beside an object as it should be.
+func TestAnObjectWhoseMethodsPanicIsAnErrorOfItsOwn(t *testing.T) {
+	for _, typ := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error, "ODD"} {
+		w := watch.NewFakeWithChanSize(2, false)
+		w.Action(typ, embedding{})
+		w.Add(pod("ns", "a", "1"))
+		w.Stop()
+		src := must(FromListerWatcher[*corev1.Pod](closures{watch: func(metav1.ListOptions) (watch.Interface, error) { return w, nil }}, Options{}))
+		got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{})
+		if err != nil || len(got.events) != 2 {
+			t.Errorf("%s: %d events: %v", typ, len(got.events), err)
+			continue
+		}
+		var p *PanicError
+		if e := &got.events[0]; !errors.As(e.Err, &p) || (e.Type == Error) != (typ == watch.Error) {
+			t.Errorf("%s is a %s with %v", typ, e.Type, e.Err)
+		}
+		if e := &got.events[1]; e.Err != nil || e.Key.Name != "a" {
+			t.Errorf("after %s: %v, %v", typ, e.Key, e.Err)
+		}
+	}
+	src := must(FromListerWatcher[*corev1.Pod](closures{list: func(metav1.ListOptions) (apiruntime.Object, error) {
+		return &metav1.List{Items: []apiruntime.RawExtension{{Object: embedding{}}, {Object: pod("ns", "a", "1")}}}, nil
+	}}, Options{}))
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 2 || got.items[0].Err == nil || got.items[1].Err != nil {
+		t.Errorf("listed %+v: %v", got.items, err)
+	}
+}
+
 func TestAnOnOpenThatEndsItsGoroutineEndsIt(t *testing.T) {
 	w := watch.NewFake()
 	defer w.Stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 )
 
 // As returns the first error in err's tree that is an E.
@@ -19,12 +20,18 @@ func As[E error](err error) (E, bool) {
 func Sound(err error) (sound error) {
 	defer func() {
 		if v := recover(); v != nil {
-			sound = fmt.Errorf("an error that cannot be read, a %T: %v", err, v)
+			sound = Unsound(err, v)
 		}
 	}()
 	if err != nil {
 		_ = err.Error()
 		_ = errors.Is(err, io.EOF)
+		_, _ = As[*url.Error](err)
 	}
 	return err
+}
+
+// Unsound returns an error in the place of err, of which a method panicked with v.
+func Unsound(err error, v any) error {
+	return fmt.Errorf("an error that cannot be read, a %T: %v", err, v)
 }

@@ -452,12 +452,12 @@ func (s *Storage) remove(gr schema.GroupResource, key types.NamespacedName, pre 
 	if err := c.check(pre, was); err != nil {
 		return nil, err
 	}
-	if dry {
-		return old, nil
-	}
 	obj := old.DeepCopyObject()
 	m := metaOf(obj)
 	if len(m.GetFinalizers()) == 0 {
+		if dry {
+			return old, nil
+		}
 		return s.writeLocked(c, watch.Deleted, obj, old), nil
 	}
 	if m.GetDeletionTimestamp() != nil {
@@ -469,6 +469,9 @@ func (s *Storage) remove(gr schema.GroupResource, key types.NamespacedName, pre 
 		m.SetGeneration(m.GetGeneration() + 1)
 	}
 	m.SetDeletionGracePeriodSeconds(&grace)
+	if dry {
+		return obj, nil
+	}
 	return s.writeLocked(c, watch.Modified, obj, old), nil
 }
 

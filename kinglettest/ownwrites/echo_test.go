@@ -171,6 +171,39 @@ func TestWhatIsMissingAfterADeletionIsNoOwnEcho(t *testing.T) {
 	}
 }
 
+// The answer to a deletion lists what was being deleted before, which has to be listed again,
+// and what it has deleted.
+func TestWhatACollectionsDeletionListsIsAwaitedIfNoOtherListIs(t *testing.T) {
+	for _, stands := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			before := testpods.New("a", "n1")
+			before.Finalizers = []string{"example.com/f"}
+			b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, before, testpods.New("m", "n1"))
+			defer b.end()
+			b.delete("a")
+			c := b.client(func(next http.RoundTripper) http.RoundTripper {
+				return roundTrip(func(r *http.Request) (*http.Response, error) {
+					if r.Method != http.MethodGet {
+						return next.RoundTrip(r)
+					}
+					if stands {
+						<-r.Context().Done()
+					}
+					return nil, errors.New("no list is to be had")
+				})
+			})
+			began := time.Now()
+			b.must(c.DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("the deletion took %v", took)
+			}
+			if err := b.informer.AwaitOwnWrites(context.Background(), key("m")); err == nil {
+				t.Error("m is gone, and reads that do not know it do not wait")
+			}
+		})
+	}
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
