@@ -90,6 +90,26 @@ func TestTheLastStateOfAnObjectIsTheOneBeforeItsLastFinalizerWent(t *testing.T) 
 	}
 }
 
+// As registry.Store's Delete of k8s.io/apiserver.
+func TestADryRunOfADeletionAnswersWhatItWouldMark(t *testing.T) {
+	s := NewStorage(ConfigMaps)
+	created, err := s.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Finalizers: []string{"example.com/f"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := New(s, Options{})
+	defer server.Close()
+	w := httptest.NewRecorder()
+	server.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, "/api/v1/namespaces/ns/configmaps/a?dryRun=All", nil))
+	if !strings.Contains(w.Body.String(), "deletionTimestamp") {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+	is, err := s.get(ConfigMaps.GroupResource(), types.NamespacedName{Namespace: "ns", Name: "a"}, s.Revision())
+	if err != nil || metaOf(is).GetDeletionTimestamp() != nil || metaOf(is).GetResourceVersion() != metaOf(created).GetResourceVersion() {
+		t.Errorf("it has changed: %v, %v", is, err)
+	}
+}
+
 func TestKindsOfOneNameInTwoGroupsAreTwo(t *testing.T) {
 	s := NewStorage(resourceOf(corev1.SchemeGroupVersion, "Event"), resourceOf(eventsv1.SchemeGroupVersion, "Event"))
 	for i := range 10 { // each looks through a map
