@@ -11,7 +11,7 @@ import (
 type (
 	partOfASecret struct{ corev1.Secret }
 	noPart        struct{ corev1.ConfigMap }
-	holder[T any] struct{ of T }
+	holder[T any] []T
 )
 
 // Over closures a type has only its name to say what it is of.

@@ -338,6 +338,10 @@ func echoTrial(t *testing.T, rnd *rand.Rand) (log []string, echoes int) {
 			synctest.Wait()
 			note("goes on")
 		}
+		if err != nil { // there is one already, or none
+			note("%s, refused", what)
+			err = nil
+		}
 		for r := before + 1; r <= b.storage.Revision(); r++ {
 			own[r] = mine
 			note("%s to %s at %d, own %v", what, p.Labels["state"], r, mine)
