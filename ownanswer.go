@@ -30,7 +30,7 @@ type clientWrite struct {
 	otherVersion bool
 	// sent is when the request was sent.
 	sent time.Time
-	// told is set if the program says that it made the version of the answer. from is the
+	// told: it was recorded by Wrote, whose caller vouches for the version. from has the
 	// resource version that the request names, if any.
 	told bool
 	from own.From

@@ -58,9 +58,9 @@ import (
 // deletion before, what is left is listed, within the request and ten
 // seconds.
 //
-// It costs the answer's memory once more, and about ten to a hundred microseconds of
-// decoding for each write and informer. The zero value is ready to use. All methods are
-// safe for concurrent use.
+// It costs the memory of the answer, and of the body of an update or a patch, once more,
+// and about ten to a hundred microseconds of decoding for each write and informer. The zero
+// value is ready to use. All methods are safe for concurrent use.
 type OwnWrites struct {
 	// Host is the rest.Config.Host of the clients. It is needed only if their API server is
 	// itself behind the proxy subresource of an object, as Karmada's and Clusternet's member

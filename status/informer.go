@@ -114,9 +114,9 @@ type StageCounts [stages]uint64
 
 // StaleSince reports since when reads may be older than what the server has, and
 // whether they may: while requests fail or the store may differ, and while a watch is
-// silent for longer than the server's bookmark interval. A quiet watch of a server that sends no bookmarks proves nothing, and
-// counts as fresh. So does a list that is under way, for a minute. After a stop,
-// reads are stale.
+// silent for longer than the server's bookmark interval. A quiet watch of a server that
+// sends no bookmarks proves nothing, and counts as fresh. So does a list that is under way,
+// for a minute, and an informer that runs without a source. After a stop, reads are stale.
 func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 	switch {
 	case !i.Synced:
