@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +83,7 @@ func (i *Informer[T]) textOf(err error, stage status.Stage) string {
 	}
 	text := err.Error()
 	if len(text) > maxErrorText {
-		text = text[:maxErrorText] + "…"
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
 	return text
 }

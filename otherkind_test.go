@@ -110,6 +110,18 @@ func TestADeleteInAnotherKindDeletesTheObjectWithItsUID(t *testing.T) {
 		if errs := r.errors(); len(errs) != 2 || !as[*source.KindError](errs[1]) {
 			t.Errorf("reported %v", errs)
 		}
+
+		// Handlers know it although the program has removed it by hand.
+		r.must(r.src.Update(withUID(newPod("b", "n1"), "uid-b")))
+		testbubble.Pass(time.Minute)
+		rec.take()
+		r.informer.WritableStore().Delete(key("b"))
+		r.src.Send(source.Event[pod]{Type: source.Deleted, Item: ofAnotherKind("b", "other")})
+		testbubble.Pass(time.Minute)
+		expect(t, rec.take())
+		r.src.Send(source.Event[pod]{Type: source.Deleted, Item: ofAnotherKind("b", "uid-b")})
+		testbubble.Pass(time.Minute)
+		expect(t, rec.take(), "Live Deleted b on n1 (final state unknown)")
 	})
 }
 

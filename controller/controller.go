@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/status"
@@ -206,7 +207,7 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 	case err != nil && ctx.Err() != nil:
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, fmt.Errorf("election: %w", err)
+		return nil, nil, fmt.Errorf("election: %w", errtype.Sound(err))
 	case led == nil:
 		return nil, nil, errors.New("election: the Elector returned neither a Leadership nor an error")
 	}
@@ -215,7 +216,7 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 
 // leadershipLost returns ErrLeadershipLost, with the Elector's reason.
 func (c *Controller[K]) leadershipLost() error {
-	if cause := c.opts.Elector.Err(); cause != nil {
+	if cause := errtype.Sound(c.opts.Elector.Err()); cause != nil {
 		return fmt.Errorf("%w: %w", ErrLeadershipLost, cause)
 	}
 	return ErrLeadershipLost

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
@@ -33,7 +34,7 @@ func (c *Controller[K]) Status() status.Controller {
 	}
 	c.mu.Unlock()
 	if gate.kind == status.GateElection {
-		if gate.err = c.opts.Elector.Err(); gate.err != nil {
+		if gate.err = errtype.Sound(c.opts.Elector.Err()); gate.err != nil {
 			gate.reason += ": " + errorText(gate.err)
 		}
 	}

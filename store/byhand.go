@@ -84,6 +84,16 @@ func (s *Store[T]) removedLocked(key Key, old T) {
 	h.set(key, received[T]{known: !is || r.known, shown: r.shown, object: old})
 }
 
+// RemovedByHand returns an object that receivers know under a key of which a write that was
+// not reported has removed it; ok is false if there is none.
+func (s *Store[T]) RemovedByHand(key Key) (obj T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.byHand.keys[key]
+	_, held := s.current().Get(key)
+	return r.object, (r.known || r.shown) && !held
+}
+
 func (h *byHand[T]) set(key Key, r received[T]) {
 	if h.keys == nil {
 		h.keys = map[Key]received[T]{}

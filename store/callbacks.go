@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+
+	"github.com/kinglet-go/kinglet/internal/errtype"
 )
 
 // The writer calls every user function through this file. A panic becomes an
@@ -14,6 +16,8 @@ import (
 func catch(err *error) {
 	if r := recover(); r != nil {
 		*err = &PanicError{Value: r, Stack: debug.Stack()}
+	} else if *err != nil {
+		*err = errtype.Sound(*err)
 	}
 }
 

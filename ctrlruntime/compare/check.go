@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // What describes in words how two caches differ.
@@ -57,18 +59,43 @@ func (d Difference) String() string {
 	return text
 }
 
-// report reports a difference, unless it has been reported lately.
+// mostUntold bounds the differences that wait for OnDifference.
+const mostUntold = 20
+
+// report reports a difference, unless it has been reported lately. While OnDifference is
+// called, which may read from the cache, its caller reports what others find.
 func (c *Cache) report(d Difference) {
+	id := d.String()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := d.String()
-	if c.reported[id] || !c.reportRate.TryAccept() {
+	if c.reported[id] || len(c.untold) == mostUntold || !c.reportRate.TryAccept() {
 		return
 	}
 	if len(c.reported) == 1024 {
 		clear(c.reported)
 	}
 	c.reported[id] = true
+	c.untold = append(c.untold, d)
+	if c.telling {
+		return
+	}
+	c.telling = true
+	defer func() { c.telling = false }()
+	for len(c.untold) > 0 {
+		d, c.untold = c.untold[0], c.untold[1:]
+		c.tell(d)
+	}
+}
+
+// tell calls OnDifference without the lock, which it holds before and after.
+func (c *Cache) tell(d Difference) {
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	defer func() {
+		if v := recover(); v != nil {
+			logf.Log.WithName("kinglet").Error(fmt.Errorf("panic: %v", v), "OnDifference of a comparison", "stack", string(debug.Stack()))
+		}
+	}()
 	c.opts.OnDifference(d)
 }
 
@@ -114,8 +141,14 @@ func (r read) String() string {
 	if r.list == nil {
 		return "Get"
 	}
-	o := r.list.AsListOptions()
-	return fmt.Sprintf("List in namespace %q, labels %q, fields %q", r.list.Namespace, o.LabelSelector, o.FieldSelector)
+	var fields []string // without values, which may be data of the objects
+	if s := r.list.FieldSelector; s != nil {
+		for _, each := range s.Requirements() {
+			fields = append(fields, each.Field)
+		}
+	}
+	labels := r.list.AsListOptions().LabelSelector
+	return fmt.Sprintf("List in namespace %q, labels %q, fields %q", r.list.Namespace, labels, strings.Join(fields, ","))
 }
 
 // repeat queues a read for comparison, unless there are too many.

@@ -30,7 +30,8 @@ type Options struct {
 	// Primary and Shadow are cache.New and ctrlruntime.NewCache if nil.
 	Primary, Shadow cache.NewCacheFunc
 	// OnDifference is called once with each difference, one after the other, at most 20
-	// times at once and 6 times a minute, and must not block. If nil, it is a log line.
+	// times at once and 6 times a minute. It may read from the cache, but must not block. A
+	// panic is logged. If nil, OnDifference is a log line.
 	OnDifference func(Difference)
 	// Within is how long an object must be missing from one cache, or older in it, before
 	// that counts as a difference: 30 s if 0, since one watch is always a little behind.
@@ -101,6 +102,8 @@ type Cache struct {
 	kinds      map[kind]bool // those that the program uses
 	reported   map[string]bool
 	reportRate flowcontrol.RateLimiter
+	untold     []Difference
+	telling    bool // OnDifference is being called
 }
 
 // Shadow returns kinglet's cache, as for ctrlruntime.Status.

@@ -96,6 +96,27 @@ func TestRefusedAndCutConnectionsAreErrorsAndTheNextRequestWorks(t *testing.T) {
 	}
 }
 
+func TestInjectMayCallItsServer(t *testing.T) {
+	var server *apiserver.Server
+	calls := 0
+	server = apiserver.New(apiserver.NewStorage(apiserver.ConfigMaps), apiserver.Options{Inject: func(*apiserver.Request) *apiserver.Fault {
+		server.Hold()
+		server.Advance(1)
+		server.Release()
+		server.SetToken("")
+		server.Disconnect()
+		calls = server.Requests()
+		return nil
+	}})
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := clientOf(t, server.Config(), contentProtobuf).CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{})
+	if ctx.Err() != nil || calls == 0 {
+		t.Errorf("%d calls returned, and the list: %v", calls, err)
+	}
+}
+
 func TestARequestWithoutTheTokenIsUnauthorized(t *testing.T) {
 	in(t, apiserver.Options{Token: "old"}, func(w *world) {
 		w.list(metav1.ListOptions{})

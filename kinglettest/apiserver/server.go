@@ -50,7 +50,8 @@ type Server struct {
 	// conns are all connections, so that they can be broken off.
 	conns *connections
 
-	mu sync.Mutex
+	injecting sync.Mutex // held while Inject is called, which may call the Server
+	mu        sync.Mutex
 	// token is asked of every request. Guarded by mu, as all below.
 	token string
 	// held is set while the server knows no more than the revision seen.
@@ -208,10 +209,12 @@ func (s *Server) next() *Server {
 
 // inject numbers a request and returns its fault.
 func (s *Server) inject(r *Request) *Fault {
+	s.injecting.Lock()
+	defer s.injecting.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.requests++
 	r.Number = s.requests
+	s.mu.Unlock()
 	if s.opts.Inject == nil {
 		return &Fault{}
 	}

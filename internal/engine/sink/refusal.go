@@ -121,6 +121,9 @@ func otherKind(err error) bool {
 // be stored, so the last version stays, unless the event is a delete.
 func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op[T] {
 	held, ok := s.latest(ops, ev.Key)
+	if !ok && ev.Type == source.Deleted {
+		held, ok = s.opts.Store.RemovedByHand(ev.Key) // handlers know it
+	}
 	same := ok && ev.UID != "" && s.opts.UID(held) == ev.UID
 	if same && ev.Type != source.Deleted {
 		return s.refuse(ops, &ev.Item)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,10 +368,62 @@ func TestADifferenceOfASecretNamesNoneOfItsKeys(t *testing.T) {
 		c.storage.Define(apiserver.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("secrets"), Kind: "Secret"})
 		c.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns0", Name: "s"}, Data: map[string][]byte{"shown": []byte("shown")}})
 		c.hold(&corev1.Secret{})
+		err := c.cache.IndexField(t.Context(), &corev1.Secret{}, "token", func(obj client.Object) []string {
+			return []string{string(obj.(*corev1.Secret).Data["shown"])}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.cache.List(t.Context(), &corev1.SecretList{}, client.MatchingFields{"token": "shown"}); err != nil {
+			t.Fatal(err)
+		}
 		testbubble.Pass(time.Minute)
-		all := c.reports()
-		if len(all) != 1 || all[0].What != compare.Changed || all[0].Path != ".data" {
-			t.Errorf("%v", all)
+		byList := false
+		for _, d := range c.reports() {
+			if d.What != compare.Changed || d.Path != ".data" || strings.Contains(d.String(), "shown") {
+				t.Errorf("%v", d)
+			}
+			byList = byList || strings.Contains(d.Read, `fields "token"`)
+		}
+		if !byList {
+			t.Error("no report is of the list by token")
+		}
+	})
+}
+
+// TestOnDifferenceMayReadFromTheCache reads in it, and panics then.
+func TestOnDifferenceMayReadFromTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var c cache.Cache
+		var told atomic.Int64
+		o := compare.Options{
+			Within: time.Second, Every: 10 * time.Second,
+			Shadow: func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
+				opts.DefaultNamespaces = map[string]cache.Config{"another": {}}
+				return ctrlruntime.NewCache(cfg, opts)
+			},
+			OnDifference: func(d compare.Difference) {
+				told.Add(1)
+				_ = c.Get(context.Background(), d.Key, &corev1.Pod{})
+				if _, err := c.GetInformer(context.Background(), &corev1.Pod{}); err != nil {
+					t.Error(err)
+				}
+				panic("a bug")
+			},
+		}
+		made, ended := w.run(o.NewCache, cache.Options{})
+		c = made
+		defer ended()
+		for i := range 3 {
+			w.create(pod("ns0", fmt.Sprint("p", i), "n1", nil))
+		}
+		if err := c.List(context.Background(), &corev1.PodList{}); err != nil {
+			t.Fatal(err)
+		}
+		testbubble.Pass(time.Minute)
+		if n := told.Load(); n < 3 {
+			t.Errorf("%d differences are told, of 3 objects", n)
 		}
 	})
 }

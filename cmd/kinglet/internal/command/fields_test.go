@@ -23,7 +23,7 @@ func TestFieldsArePrintedAsAKeep(t *testing.T) {
 		{"what is not looked at", []string{"fields", "../fieldreads/testdata/notfollowed"}, exitOK, []string{
 			"// not looked at, because of build constraints: tagged.go\n// unstructured objects are not followed: notfollowed.go:12\n// an object of any kind is passed on at notfollowed.go:17: reflect.DeepEqual\n",
 		}},
-		{"no such package", []string{"fields", "./none"}, exitFailed, []string{"error: ", "none"}},
+		{"no such package", []string{"fields", "./none"}, exitFailed, []string{"error: stat ", "none"}},
 	} {
 		var out bytes.Buffer
 		if code := Run(t.Context(), test.args, Streams{Out: &out, Err: &out}); code != test.code {

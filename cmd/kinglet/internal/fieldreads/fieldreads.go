@@ -74,7 +74,7 @@ func Of(ctx context.Context, opts Options) (*Found, error) {
 	var errs []error
 	for _, p := range loaded {
 		for _, e := range p.Errors {
-			errs = append(errs, e)
+			errs = append(errs, errors.New(strings.TrimPrefix(e.Error(), "-: "))) // "-" is no position
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
