@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // As returns the first error in err's tree that is an E.
@@ -29,9 +27,6 @@ func Sound(err error) (sound error) {
 		_ = err.Error()
 		_ = errors.Is(err, io.EOF)
 		_, _ = As[*url.Error](err)
-		if status := (interface{ Status() metav1.Status })(nil); errors.As(err, &status) {
-			status.Status()
-		}
 	}
 	return err
 }

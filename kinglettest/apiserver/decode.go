@@ -122,8 +122,8 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 	}
 	if gvk != nil && gvk.Kind != "" {
 		as := c.resource.Kind
-		if c.resource.custom() {
-			as = gvk.Kind // it is decoded into an object of any kind
+		if c.resource.custom() && runtime.IsStrictDecodingError(err) {
+			as = gvk.Kind // it has been decoded into an object of any kind
 		}
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, as, err))
 	}

@@ -107,8 +107,12 @@ func (f *form) isFor(r *Resource, list bool) error {
 func statusForm(accept string) form {
 	f := form{info: metaCodecs().SupportedMediaTypes()[0], gv: schema.GroupVersion{Version: "v1"}}
 	for clause := range strings.SplitSeq(accept, ",") {
-		if info, ok := runtime.SerializerInfoForMediaType(metaCodecs().SupportedMediaTypes(), strings.TrimSpace(clause)); ok {
-			f.info = info // with as=, a clause is about no Status
+		media, params, err := mime.ParseMediaType(strings.TrimSpace(clause))
+		if err != nil || params["as"] != "" {
+			continue // with as=, a clause is about no Status
+		}
+		if info, ok := runtime.SerializerInfoForMediaType(metaCodecs().SupportedMediaTypes(), media); ok {
+			f.info = info
 			break
 		}
 	}

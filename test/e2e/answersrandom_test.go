@@ -131,7 +131,8 @@ func randomRequest(rng *rand.Rand) request {
 	r := request{accept: "application/json", path: ns + "/" + name}
 	if one(rng, 12) {
 		r.accept = pick(rng, "application/yaml", "application/*", "text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Foo;g=meta.k8s.io;v=v1",
-			"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+			"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+			"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/vnd.kubernetes.protobuf;stream=watch")
 	}
 	switch rng.IntN(12) {
 	case 0, 1, 2:
@@ -168,7 +169,7 @@ func randomRequest(rng *rand.Rand) request {
 		}
 	case 11:
 		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "limit=1&labelSelector=l%3Dx", "limit=1&labelSelector=!l", "limit=1&fieldSelector=metadata.name%3D"+name, "limit=1&fieldSelector=metadata.name!%3D"+name,
-			"limit=1&continue=TOKEN", "limit=1&labelSelector=l&continue=TOKEN", "resourceVersion=0&limit=1&labelSelector=l%3Dx", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
+			"limit=1&continue=TOKEN", "limit=1&labelSelector=l&continue=TOKEN", "resourceVersion=0&limit=1&labelSelector=l%3Dx", "labelSelector=l%3Dx", "labelSelector=none", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
 	}
 	if k.kind == "ConfigMap" { // of which a real server has one of its own
@@ -179,7 +180,7 @@ func randomRequest(rng *rand.Rand) request {
 		r.path, _, _ = strings.Cut(r.path, "?")
 		r.path += "?dryRun=All"
 	}
-	if strings.Contains(r.path, "=Some") || r.method == "DELETE" || k.kind == "ConfigMap" && strings.Contains(r.accept, "protobuf") {
+	if strings.Contains(r.path, "=Some") || r.method == "DELETE" || k.kind == "ConfigMap" && (strings.Contains(r.accept, "protobuf") || strings.Contains(r.accept, "MetadataList")) {
 		r.accept = "application/json" // which of two errors comes first, and the answer to a deletion, are not compared
 	}
 	r.path = strings.TrimSuffix(r.path, "?")

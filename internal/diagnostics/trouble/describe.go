@@ -92,14 +92,15 @@ func message(err error) string {
 	return text(err)
 }
 
-// answer returns a server's answer; nil if err is not an answer.
-func answer(err error) *metav1.Status {
+// answer returns a server's answer; nil if err is not an answer, or its methods panic.
+func answer(err error) (status *metav1.Status) {
+	defer func() { _ = recover() }()
 	var e apierrors.APIStatus
-	if !errors.As(err, &e) {
-		return nil
+	if errors.As(err, &e) {
+		s := e.Status()
+		status = &s
 	}
-	status := e.Status()
-	return &status
+	return status
 }
 
 func code(err error) string {

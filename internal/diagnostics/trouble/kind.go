@@ -84,8 +84,9 @@ func (k Kind) Lasting() bool {
 	return false
 }
 
-// Classify returns what kind of error err is.
-func Classify(err error) Kind {
+// Classify returns what kind of error err is: Other if its methods panic.
+func Classify(err error) (k Kind) {
+	defer func() { _ = recover() }()
 	switch {
 	case apierrors.IsForbidden(err):
 		return Forbidden
