@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,7 @@ const (
 	Surplus      What = "in the shadow alone"
 	Stale        What = "of different versions" // and does not catch up
 	Changed      What = "different at one version"
+	NotCompared  What = "not compared, since it has no JSON" // or its methods panic
 	ShadowFailed What = "an error of the shadow"
 )
 
@@ -315,6 +317,11 @@ func differ(a, b client.Object) bool {
 
 // difference returns how two objects differ, if not nil, and the path of a changed field.
 func difference(primary, shadow client.Object) (what What, path string) {
+	defer func() {
+		if recover() != nil {
+			what, path = NotCompared, ""
+		}
+	}()
 	switch {
 	case primary == nil && shadow == nil:
 		return "", ""
@@ -325,7 +332,12 @@ func difference(primary, shadow client.Object) (what What, path string) {
 	case differ(primary, shadow):
 		return Stale, ""
 	}
-	if path, differ := firstDifference(fieldsOf(primary), fieldsOf(shadow)); differ {
+	a, err := fieldsOf(primary)
+	b, shadowErr := fieldsOf(shadow)
+	if err != nil || shadowErr != nil {
+		return NotCompared, ""
+	}
+	if path, differ := firstDifference(a, b); differ {
 		return Changed, path
 	}
 	return "", ""
@@ -333,14 +345,17 @@ func difference(primary, shadow client.Object) (what What, path string) {
 
 // fieldsOf returns an object as its JSON has it, without apiVersion and kind: not all
 // caches set them.
-func fieldsOf(obj client.Object) any {
-	var fields map[string]any
-	if text, err := json.Marshal(obj); err == nil {
-		_ = json.Unmarshal(text, &fields) // it has just been written
+func fieldsOf(obj client.Object) (fields map[string]any, err error) {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
 	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a float64 would round large integers
+	err = d.Decode(&fields)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
-	return fields
+	return fields, err
 }
 
 // firstDifference returns the path to where a and b first differ, at most to a list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -160,6 +161,11 @@ func (f *faulty) List(ctx context.Context, out client.ObjectList, opts ...client
 	return err
 }
 
+// noJSON forgets that it may be nothing.
+type noJSON struct{ text *string }
+
+func (n noJSON) MarshalJSON() ([]byte, error) { return []byte(*n.text), nil }
+
 // TestAComparisonReportsABugOfTheShadow tries one bug at a time.
 func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -196,6 +202,54 @@ func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 				_ = c.cache.Get(t.Context(), keyed("ns0", "p1"), &corev1.Pod{})
 			},
 			want: compare.Changed, path: ".spec.nodeName", by: "Get",
+		},
+		"an integer that a float64 would round": {
+			bug: func(t *testing.T, c *compared, shadow *faulty) {
+				large := pod("ns0", "p1", "n1", nil)
+				large.Spec.ActiveDeadlineSeconds = new(int64)
+				*large.Spec.ActiveDeadlineSeconds = 1 << 60
+				if _, err := c.storage.Update(large); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				shadow.get = func(_ client.ObjectKey, out client.Object, err error) error {
+					if p, ok := out.(*corev1.Pod); ok && err == nil {
+						p = p.DeepCopy()
+						*p.Spec.ActiveDeadlineSeconds++
+						p.DeepCopyInto(out.(*corev1.Pod))
+					}
+					return err
+				}
+				_ = c.cache.Get(t.Context(), keyed("ns0", "p1"), &corev1.Pod{})
+			},
+			want: compare.Changed, path: ".spec.activeDeadlineSeconds", by: "Get",
+		},
+		"an object that has no JSON": {
+			bug: func(t *testing.T, c *compared, shadow *faulty) {
+				shadow.get = func(_ client.ObjectKey, out client.Object, err error) error {
+					if p, ok := out.(*corev1.Pod); ok && err == nil {
+						p.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte("{")}}}
+					}
+					return err
+				}
+				_ = c.cache.Get(t.Context(), keyed("ns0", "p1"), &corev1.Pod{})
+			},
+			want: compare.NotCompared, by: "Get",
+		},
+		"an object whose methods panic": {
+			bug: func(t *testing.T, c *compared, shadow *faulty) {
+				shadow.get = func(_ client.ObjectKey, out client.Object, err error) error {
+					if u, ok := out.(*unstructured.Unstructured); ok && err == nil {
+						u.Object = maps.Clone(u.Object)
+						u.Object["spec"] = noJSON{}
+					}
+					return err
+				}
+				u := &unstructured.Unstructured{}
+				u.SetGroupVersionKind(podKind)
+				_ = c.cache.Get(t.Context(), keyed("ns0", "p1"), u)
+			},
+			want: compare.NotCompared, by: "Get",
 		},
 		"an object that is not found": {
 			bug: func(t *testing.T, c *compared, shadow *faulty) {
