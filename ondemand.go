@@ -30,7 +30,9 @@ type OnDemandOptions[T any] struct {
 	Bytes int64
 	// WholeLabels and Whole choose objects that are held whole beside those of Hold; there
 	// are none if both are nil. Without Whole and Budget, lists ask for metadata, and for
-	// whole objects beside it: see source.Options.WholeLabels.
+	// whole objects beside it: see source.Options.WholeLabels. If Whole panics for an object
+	// that is stored, that is reported, and the object keeps its form; for others see
+	// source.Options.Whole.
 	WholeLabels labels.Selector
 	Whole       func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
 	// Budget bounds what all of this takes. Once it is used up, what Get has read is
@@ -55,8 +57,9 @@ type OnDemand[T any] struct {
 	*Informer[T]
 	reads *readthrough.Cache[T]
 	// choose is OnDemandOptions.Whole and WholeLabels.
-	choose func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
-	ledger *ledger[T]
+	choose   func(key Key, labels map[string]string, owners []metav1.OwnerReference) bool
+	panicked func(v any) // reports the first panic of choose
+	ledger   *ledger[T]
 	// decides is set once objects may become whole, or metadata, without a change of their
 	// own: there is a Budget, or something was held.
 	decides atomic.Bool
@@ -140,6 +143,7 @@ func newOnDemand[T any](opts OnDemandOptions[T], sources func(source.Options) ([
 	if o.Informer, err = NewScoped(opts.Options, scoped...); err != nil {
 		return nil, err
 	}
+	o.panicked = o.opts.firstPanic("OnDemandOptions.Whole")
 	if _, err := o.AddHandler(HandlerFunc[T](o.handle), HandlerOptions{Name: "on demand"}); err != nil {
 		return nil, err
 	}
@@ -260,8 +264,13 @@ func (o *OnDemand[T]) wants(key Key, obj T) bool {
 	return o.holds(key) || o.chosen(obj) && o.ledger.room(key)
 }
 
-// chosen reports whether Whole chooses an object.
-func (o *OnDemand[T]) chosen(obj T) bool {
+// chosen reports whether Whole chooses an object; not if it panics.
+func (o *OnDemand[T]) chosen(obj T) (is bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked(v)
+		}
+	}()
 	m, ok := any(obj).(metav1.Object)
 	return ok && o.choose(Key{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetLabels(), m.GetOwnerReferences())
 }

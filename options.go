@@ -144,17 +144,25 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	return o, errors.Join(errs...)
 }
 
-// guarded returns UID with a panic taken for no UID. The first one is reported, on a
-// goroutine of its own, since UID is called under locks.
-func (o *Options[T]) guarded(uid func(T) types.UID) func(T) types.UID {
+// firstPanic returns a function that reports the first panic of a function of the program,
+// on a goroutine of its own, since some are called under locks.
+func (o *Options[T]) firstPanic(of string) func(v any) {
 	report, once := o.OnError, new(sync.Once)
+	return func(v any) {
+		once.Do(func() { // a stack for each event would cost more than the event
+			err := fmt.Errorf("%s: %w", of, &store.PanicError{Value: v, Stack: debug.Stack()})
+			go report(err)
+		})
+	}
+}
+
+// guarded returns UID with a panic taken for no UID.
+func (o *Options[T]) guarded(uid func(T) types.UID) func(T) types.UID {
+	panicked := o.firstPanic("Options.UID")
 	return func(obj T) (is types.UID) {
 		defer func() {
 			if v := recover(); v != nil {
-				once.Do(func() { // a stack for each event would cost more than the event
-					err := fmt.Errorf("Options.UID: %w", &store.PanicError{Value: v, Stack: debug.Stack()})
-					go report(err)
-				})
+				panicked(v)
 			}
 		}()
 		return uid(obj)

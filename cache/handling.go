@@ -114,7 +114,9 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 func handlerName(handler ResourceEventHandler) string {
 	switch h := handler.(type) {
 	case interface{ Unwrap() ResourceEventHandler }:
-		return handlerName(h.Unwrap())
+		if inner := h.Unwrap(); inner != nil {
+			return handlerName(inner)
+		}
 	case *ResourceEventHandlerFuncs:
 		if h != nil {
 			return functionNames(handler, h.AddFunc, h.UpdateFunc, h.DeleteFunc)

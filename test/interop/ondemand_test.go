@@ -33,6 +33,7 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 	kingletstatus "github.com/kinglet-go/kinglet/status"
+	"github.com/kinglet-go/kinglet/store"
 	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
@@ -317,6 +318,36 @@ func (b between) Watch(ctx context.Context, req source.WatchRequest[*corev1.Conf
 	return b.Source.Watch(ctx, req, func(events []source.Event[*corev1.ConfigMap]) error {
 		(*b.decoded)()
 		return yield(events)
+	})
+}
+
+// Whole is not asked about what is held, until that is released.
+func TestAnObjectForWhichWholePanicsOnceItIsReleasedKeepsItsForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemand(t, fromConfig[*corev1.ConfigMap], kinglet.OnDemandOptions[*corev1.ConfigMap]{
+			Whole: func(_ kinglet.Key, _ map[string]string, owners []metav1.OwnerReference) bool {
+				return owners[0].Name == "x"
+			},
+		}, "a", "b")
+		d.Hold(mapKey("a"))
+		d.run()
+		time.Sleep(time.Minute)
+		if n, q := d.Store().Len(), d.Quarantined(); n != 1 || len(q) != 1 || q[0].Key != mapKey("b") {
+			t.Errorf("%d are stored; in quarantine: %v", n, q)
+		}
+		d.Release(mapKey("a"))
+		time.Sleep(time.Minute)
+		if obj, ok := d.Store().Get(mapKey("a")); !ok || source.IsPartial(obj) {
+			t.Errorf("it is %v", obj)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		reported := slices.ContainsFunc(d.errs, func(err error) bool {
+			return strings.HasPrefix(err.Error(), "OnDemandOptions.Whole: ") && errors.As(err, new(*store.PanicError))
+		})
+		if !reported {
+			t.Errorf("reported: %v", d.errs)
+		}
 	})
 }
 

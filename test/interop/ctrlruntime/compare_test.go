@@ -228,7 +228,7 @@ func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 			bug: func(t *testing.T, c *compared, shadow *faulty) {
 				shadow.get = func(_ client.ObjectKey, out client.Object, err error) error {
 					if p, ok := out.(*corev1.Pod); ok && err == nil {
-						p.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte("{")}}}
+						p.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1("{")}}
 					}
 					return err
 				}
