@@ -179,6 +179,9 @@ type wrapper struct{ ResourceEventHandler }
 func (w wrapper) Unwrap() ResourceEventHandler { return w.ResourceEventHandler }
 
 func TestAHandlerThatWrapsAnotherHasItsName(t *testing.T) {
+	if got := handlerName(wrapper{}); got != "github.com/kinglet-go/kinglet/cache.wrapper" {
+		t.Errorf("a wrapper of nothing: %q", got)
+	}
 	if got, want := handlerName(wrapper{&diary{}}), handlerName(&diary{}); got != want {
 		t.Errorf("its name is %s, want %s", got, want)
 	}
