@@ -55,8 +55,7 @@ import (
 // scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
 // feature gates, is an error for OnError, and not recorded either. If the answer to the
 // deletion of a collection does not list what was deleted, or some of it was marked for
-// deletion before, what is left is listed, within the request and ten
-// seconds.
+// deletion before, what is left is listed, within the request and ten seconds.
 //
 // It costs the memory of the answer, and of the body of an update or a patch, once more,
 // and about ten to a hundred microseconds of decoding for each write and informer. The zero

@@ -360,6 +360,9 @@ func (a *answersOf) strip(v map[string]any) {
 			return m["name"] == "kube-root-ca.crt" || m["namespace"] == "kube-system"
 		})
 		v["items"] = items
+		if len(items) == 0 && v["kind"] == "PartialObjectMetadataList" {
+			v["items"] = nil // as it would be without its own
+		}
 		for _, it := range items {
 			if o, ok := it.(map[string]any); ok {
 				a.strip(o)
