@@ -9,11 +9,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestAnUndecodableVersionDoesNotTakeReadsBack(t *testing.T) {
@@ -170,4 +172,33 @@ func TestOwnWritesRefusesInvalidResourcesAndNilInformers(t *testing.T) {
 	if err := own.Add(corev1.SchemeGroupVersion.WithResource("pods"), nil); err == nil || !strings.Contains(err.Error(), "nil") {
 		t.Error(err)
 	}
+}
+
+// readsNoAnswers is a source without the methods that are not Source's.
+type readsNoAnswers struct {
+	source.Source[*unstructured.Unstructured]
+}
+
+// An unstructured object with an int panics when it is copied.
+func TestAnOwnWriteThatCannotBeCopiedIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inf, err := kinglet.New[*unstructured.Unstructured](readsNoAnswers{sourcetest.NewStatic[*unstructured.Unstructured]()}, kinglet.Options[*unstructured.Unstructured]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- inf.Run(ctx) }()
+		synctest.Wait()
+		for value, copies := range map[any]bool{int64(1): true, 1: false} {
+			obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "resourceVersion": "5"}, "spec": value}}
+			if err := inf.Wrote(obj); errors.As(err, new(*store.PanicError)) == copies {
+				t.Errorf("%T: %v", value, err)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -183,6 +183,7 @@ func (i *Informer[T]) asWritten(answer any) (w source.Written[T], err error) {
 		return w, fmt.Errorf("%w, and this is a %T", source.ErrNoAnswers, answer)
 	}
 	if o, ok := answer.(runtime.Object); ok {
+		defer caught(&err)
 		// It may be the method of a type that this one embeds.
 		c := o.DeepCopyObject()
 		if reflect.TypeOf(c) != reflect.TypeOf(answer) {
