@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -164,6 +165,33 @@ func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	}
 	m.SetOwnerReferences(owners)
 	return obj, m, nil
+}
+
+// stored makes obj what is read of it once it is stored. That of a custom resource is JSON, in
+// which a number without a fraction is an integer.
+func stored(obj runtime.Object) runtime.Object {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		integers(u.Object)
+	}
+	return obj
+}
+
+func integers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = integers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = integers(e)
+		}
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int64(v)
+		}
+	}
+	return value
 }
 
 // mergeStringData moves the stringData of a Secret over its data: Convert_v1_Secret_To_core_Secret

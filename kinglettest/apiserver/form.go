@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -170,11 +171,17 @@ func (f *form) streamType() string {
 	return f.info.MediaType + ";stream=watch"
 }
 
+// errNoList ends a watch that requests lists, as on a real server.
+var errNoList = errors.New("an event has no list")
+
 // frames returns a function that writes one watch event.
 func (f *form) frames(w io.Writer) func(typ watch.EventType, obj runtime.Object, damaged bool) error {
 	enc := streaming.NewEncoder(f.info.StreamSerializer.Framer.NewFrameWriter(w),
 		metaCodecs().EncoderForVersion(f.info.StreamSerializer.Serializer, schema.GroupVersion{Version: "v1"}))
 	return func(typ watch.EventType, obj runtime.Object, damaged bool) error {
+		if _, is := obj.(*metav1.PartialObjectMetadata); is && f.as == "PartialObjectMetadataList" {
+			return errNoList
+		}
 		var b bytes.Buffer
 		if err := f.encode(&b, obj); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
+	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -286,12 +288,14 @@ func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error
 	}
 	query := r.URL.Query()
 	if len(body) > 0 {
-		gvk := schema.GroupVersion{Version: "v1"}.WithKind("DeleteOptions")
-		_, _, err = metaCodecs().UniversalDeserializer().Decode(body, &gvk, &opts)
-	} else {
-		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&query, &opts, nil)
-	}
-	if err != nil {
+		info, err := serializerOf(r.Header.Get("Content-Type"))
+		if err != nil {
+			return opts, err
+		}
+		if err := decodeDelete(info.MediaType, body, &opts); err != nil {
+			return opts, apierrors.NewBadRequest(err.Error())
+		}
+	} else if err := metav1.Convert_url_Values_To_v1_DeleteOptions(&query, &opts, nil); err != nil {
 		return opts, apierrors.NewBadRequest(err.Error())
 	}
 	if errs := metavalidation.ValidateDeleteOptions(&opts); len(errs) > 0 {
@@ -299,6 +303,18 @@ func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error
 	}
 	c.dry = slices.Contains(opts.DryRun, metav1.DryRunAll)
 	return opts, nil
+}
+
+// decodeDelete reads options with the codecs of a real server, which take those of any group
+// and version: clients name the ones of the resource.
+func decodeDelete(mediaType string, body []byte, opts *metav1.DeleteOptions) error {
+	info, _ := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), mediaType)
+	gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+	obj, _, err := metascheme.Codecs.DecoderToVersion(info.Serializer, gvk.GroupVersion()).Decode(body, &gvk, opts)
+	if err == nil && obj != opts {
+		err = errors.New("decoded object cannot be converted to DeleteOptions")
+	}
+	return err
 }
 
 // converted are the kinds whose field labels are converted by a function of their own, with one

@@ -319,12 +319,15 @@ func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) 
 		return nil, text("resourceVersion should not be set on objects to be created")
 	case there != nil:
 		err := apierrors.NewAlreadyExists(c.GroupResource(), m.GetName())
+		if m.GetGenerateName() != "" {
+			err = apierrors.NewGenerateNameConflict(c.GroupResource(), m.GetName(), 1)
+		}
 		if metaOf(there).GetDeletionTimestamp() != nil {
 			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 		}
 		return nil, err
 	case in.dry:
-		return obj, nil
+		return stored(obj), nil
 	}
 	return s.writeLocked(c, watch.Added, obj, nil), nil
 }
@@ -384,7 +387,7 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 	}
 	switch {
 	case in.dry:
-		return obj, nil
+		return stored(obj), nil
 	case m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0:
 		// The update is not written, but answered as if it were: deleteWithoutFinalizers in
 		// k8s.io/apiserver/pkg/registry/generic/registry.
@@ -482,7 +485,7 @@ func (s *Storage) writeLocked(c *collection, typ watch.EventType, obj, old runti
 	if typ == watch.Deleted {
 		delete(c.current, keyOf(obj))
 	} else {
-		c.current[keyOf(obj)] = obj
+		c.current[keyOf(obj)] = stored(obj)
 	}
 	c.history = append(c.history, Change{Revision: s.revision, Type: typ, Object: obj, Old: old})
 	s.wakeLocked()

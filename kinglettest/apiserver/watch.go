@@ -44,7 +44,7 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 			return late
 		}
 	}
-	if t := c.Options.TimeoutSeconds; t != nil && *t > 0 {
+	if t := c.Options.TimeoutSeconds; t != nil && *t != 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(*t)*time.Second)
 		defer cancel()

@@ -37,3 +37,23 @@ func TestAnUpdateOfVersionZeroIsUnconditional(t *testing.T) {
 		}
 	})
 }
+
+func TestAWatchOfLessThanNoTimeEnds(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		before := int64(-1)
+		w.sees(w.watch(metav1.ListOptions{TimeoutSeconds: &before}), "end")
+	})
+}
+
+// An event has one object, so a watch that accepts nothing but lists of metadata ends with the
+// first, untold: handlers/watch.go.
+func TestAWatchOfListsOfMetadataEndsWithTheFirstEvent(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		w.create("a", nil)
+		got, err := w.client.CoreV1().RESTClient().Get().Resource("configmaps").Param("watch", "true").
+			SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").DoRaw(w.Context())
+		if err != nil || len(got) > 0 {
+			w.Errorf("%s, %v", got, err)
+		}
+	})
+}

@@ -111,7 +111,7 @@ var randomKinds = []randomKind{
 	},
 	{
 		"/apis/answers.example.com/stable", "answers.example.com/stable", "Widget",
-		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`},
+		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`, `"spec":{"size":1.0,"zero":-0.0}`},
 		[]string{`{"ready":true}`, `{"n":9007199254740993}`},
 	},
 	{"/apis/answers.example.com/stable", "answers.example.com/stable", "Gadget", []string{`"spec":{"size":1}`, `"spec":{"size":2}`}, []string{`{"ready":true}`, `{}`}},
@@ -138,7 +138,9 @@ func randomRequest(rng *rand.Rand) request {
 	case 0, 1, 2:
 		r.method, r.path, r.body, r.media = "POST", ns, k.object(rng, name, true), media(rng)
 		r.path += "?" + writeOptions(rng)
-		if one(rng, 6) {
+		if one(rng, 8) {
+			r.body = strings.Replace(r.body, `"name":`, `"generateName":"gen-","name":`, 1)
+		} else if one(rng, 6) {
 			r.path = ns + "?dryRun=All" // the order of such names is random
 			r.body = strings.Replace(r.body, `"name":"`+name, `"generateName":"`+pick(rng, "gen-", strings.Repeat("gen-", 16)), 1)
 		}
@@ -156,10 +158,13 @@ func randomRequest(rng *rand.Rand) request {
 			r.path = ns + pick(rng, "", "?labelSelector=l%3Dx", "?fieldSelector=metadata.name%3Dca", "?dryRun=All", "?limit=1", "?limit=1", "?limit=1&continue=TOKEN", "?resourceVersion=0&limit=1",
 				"?resourceVersion=99999999", "?limit=1&labelSelector=l%3Dx")
 			if !strings.Contains(r.path, "dryRun") && k.kind != "ConfigMap" {
-				r.body = pick(rng, "", "", `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`)
+				r.body = pick(rng, "", "", `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, k.deleteOptions(rng))
 			}
 		} else {
-			r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`)
+			r.body, r.media = k.deleteOptions(rng), media(rng)
+			if one(rng, 2) {
+				r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`)
+			}
 		}
 	case 10:
 		r.method = "GET"
@@ -185,6 +190,13 @@ func randomRequest(rng *rand.Rand) request {
 	}
 	r.path = strings.TrimSuffix(r.path, "?")
 	return r
+}
+
+// deleteOptions are options as typed clients send them, which name them by the group and version
+// of the resource, and others.
+func (k *randomKind) deleteOptions(rng *rand.Rand) string {
+	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q}`, pick(rng, "DeleteOptions", "DeleteOptions", "DeleteOptions", "CreateOptions", "Foo", ""),
+		pick(rng, k.apiVersion, k.apiVersion, "v1", "meta.k8s.io/v1", "policy/v1", "nobody.example.com/v7", ""))
 }
 
 // object is a random object as a request has it.
