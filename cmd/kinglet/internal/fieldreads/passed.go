@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // into counts a value that becomes one of a type, if that is an interface behind which all of
@@ -131,6 +132,9 @@ func (r *reads) call(e *ast.CallExpr) {
 			r.interfaces = append(r.interfaces, Escape{Position: r.fset.Position(arg.e.Pos()), To: to})
 		case foreign:
 			r.escape(arg, to)
+			if methods, is := types.Unalias(t).Underlying().(*types.Interface); is {
+				r.results(methods, Escape{Position: r.fset.Position(arg.e.Pos()), To: to})
+			}
 		default:
 			r.into(t, arg, to)
 		}
@@ -249,11 +253,24 @@ func (r *reads) escapeType(t types.Type, at Escape) {
 	}
 	for _, obj := range r.contained[t] {
 		switch n := obj.Type().(*types.Named); {
+		case slices.Contains(r.escapes[obj], at): // of a value and its parameter's type
 		case !isObject(n):
 			r.escapes[obj] = append(r.escapes[obj], at)
 		case at.To != "":
 			r.escapes[obj] = append(r.escapes[obj], at)
 			r.kinds[obj] = true
+		}
+	}
+}
+
+// results counts what another package has from the methods of an interface, but for what has
+// methods of its own: clients and factories would have every kind.
+func (r *reads) results(methods *types.Interface, at Escape) {
+	for m := range methods.Methods() {
+		for result := range m.Signature().Results().Variables() {
+			if e := element(result.Type()); !types.IsInterface(e) && !copies(m) {
+				r.escapeType(e, at)
+			}
 		}
 	}
 }
@@ -266,6 +283,9 @@ func (r *reads) contents(t types.Type, parts bool, seen map[types.Type]bool) (al
 		return nil
 	}
 	seen[t] = true
+	if f, is := t.Underlying().(*types.Signature); is {
+		return r.given(f, parts, seen)
+	}
 	own := true
 	s, is := t.Underlying().(*types.Struct)
 	if n, named := t.(*types.Named); is && named {
@@ -280,6 +300,22 @@ func (r *reads) contents(t types.Type, parts bool, seen map[types.Type]bool) (al
 	for f := range fieldsOf(s) {
 		if own || f.Exported() {
 			all = append(all, r.contents(f.Type(), parts && own, seen)...)
+		}
+	}
+	return all
+}
+
+// given returns the contents of what the caller of a function has from it: its results, and what
+// it calls with, as an iterator does.
+func (r *reads) given(f *types.Signature, parts bool, seen map[types.Type]bool) (all []*types.TypeName) {
+	for v := range f.Results().Variables() {
+		all = append(all, r.contents(v.Type(), parts, seen)...)
+	}
+	for p := range f.Params().Variables() {
+		if call, is := p.Type().Underlying().(*types.Signature); is {
+			for v := range call.Params().Variables() {
+				all = append(all, r.contents(v.Type(), parts, seen)...)
+			}
 		}
 	}
 	return all

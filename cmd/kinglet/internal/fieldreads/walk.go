@@ -48,6 +48,7 @@ func (r *reads) file(file *ast.File) {
 			if c, is := r.info.TypeOf(n.Chan).Underlying().(*types.Chan); is {
 				r.into(c.Elem(), r.value(n.Value), "")
 			}
+			r.handed(n.Chan, r.value(n.Value))
 		case *ast.CompositeLit:
 			r.literal(n)
 		case *ast.SelectorExpr:
@@ -156,6 +157,7 @@ func (r *reads) each(all []ast.Expr, n, i int) value {
 // as a whole: so may what a pointer or a slice of the program refers to.
 func (r *reads) assign(left ast.Expr, right value) {
 	r.into(r.info.TypeOf(left), right, "")
+	r.handed(left, right)
 	to := base(left)
 	x, field := to.(*ast.SelectorExpr)
 	through := ast.Unparen(left) != to
@@ -165,6 +167,18 @@ func (r *reads) assign(left ast.Expr, right value) {
 	}
 	if through || field && x.Sel.IsExported() && r.info.Selections[x] != nil {
 		r.escape(right, "")
+	}
+}
+
+// handed counts what becomes a part of another package's variable, or is sent to its channel.
+func (r *reads) handed(left ast.Expr, right value) {
+	for e := base(left); ; e = base(e.(*ast.SelectorExpr).X) {
+		if v, is := r.callee(e).(*types.Var); is && !v.IsField() && r.foreign(v) {
+			r.escape(right, v.Pkg().Path()+"."+v.Name())
+		}
+		if _, is := e.(*ast.SelectorExpr); !is {
+			return
+		}
 	}
 }
 
