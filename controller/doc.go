@@ -1,11 +1,11 @@
 // Package controller is the last stage: it runs a function of the program for each key
 // that something happened to, and retries it until it succeeds.
 //
-//	pods, deployments := ... // *kinglet.Informer
+//	pods, statefulSets := ... // *kinglet.Informer
 //	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
-//	controller.Watch(c, deployments, controller.Self)
-//	controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
-//	set := kinglet.NewSet(pods, deployments)
+//	controller.Watch(c, statefulSets, controller.Self)
+//	controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "StatefulSet"}))
+//	set := kinglet.NewSet(pods, statefulSets)
 //	err = set.AddController(c)
 //	err = set.Run(ctx)
 //
