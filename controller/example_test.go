@@ -20,20 +20,20 @@ func check(err error) {
 	}
 }
 
-// A controller of Deployments also watches their Pods.
+// A controller of StatefulSets also watches their Pods.
 func Example() {
 	labels := metav1.ObjectMeta{Namespace: "ns", Name: "web"}
-	deployments, err := kinglet.New[*appsv1.Deployment](sourcetest.NewStatic(&appsv1.Deployment{ObjectMeta: labels}), kinglet.Options[*appsv1.Deployment]{})
+	statefulSets, err := kinglet.New[*appsv1.StatefulSet](sourcetest.NewStatic(&appsv1.StatefulSet{ObjectMeta: labels}), kinglet.Options[*appsv1.StatefulSet]{})
 	check(err)
 	pods, err := kinglet.New[*corev1.Pod](sourcetest.NewStatic[*corev1.Pod](), kinglet.Options[*corev1.Pod]{})
 	check(err)
 	ctx, stop := context.WithCancel(context.Background())
 	reconcile := func(_ context.Context, key kinglet.Key) (controller.Result, error) {
-		deployment, ok := deployments.Store().Get(key)
+		statefulSet, ok := statefulSets.Store().Get(key)
 		if !ok {
 			return controller.Result{}, nil // it was deleted
 		}
-		fmt.Println("reconciles", deployment.Name)
+		fmt.Println("reconciles", statefulSet.Name)
 		stop()
 		return controller.Result{}, nil
 	}
@@ -41,11 +41,11 @@ func Example() {
 	// README.md begin
 	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
 	check(err)
-	_, err = controller.Watch(c, deployments, controller.Self)
+	_, err = controller.Watch(c, statefulSets, controller.Self)
 	check(err)
-	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "StatefulSet"}))
 	check(err)
-	set := kinglet.NewSet(deployments, pods)
+	set := kinglet.NewSet(statefulSets, pods)
 	check(set.AddController(c))
 	check(set.Run(ctx)) // a stop ends the runs first, then the informers
 	// README.md end
