@@ -106,9 +106,22 @@ func (r *Resource) desired(u *unstructured.Unstructured) map[string]any {
 	return desired
 }
 
-// conditional reports whether a server refuses an update that names no version.
+// conditional reports whether a server refuses an update that names no version: of a built-in
+// kind if AllowUnconditionalUpdate of its strategy in k8s.io/kubernetes/pkg/registry returns false.
 func (r *Resource) conditional() bool {
-	return r.custom() || r.Group == "coordination.k8s.io"
+	switch r.Group {
+	case "admissionregistration.k8s.io", "coordination.k8s.io", "internal.apiserver.k8s.io", "node.k8s.io", "storagemigration.k8s.io":
+		return true
+	case "policy":
+		return r.Kind == "PodDisruptionBudget"
+	case "certificates.k8s.io":
+		return r.Kind != "CertificateSigningRequest"
+	case "resource.k8s.io":
+		return r.Kind == "ResourcePoolStatusRequest"
+	case "storage.k8s.io":
+		return r.Kind == "VolumeAttachment" || strings.HasPrefix(r.Kind, "CSI")
+	}
+	return r.custom()
 }
 
 // intent returns what the request wants of the Storage.
