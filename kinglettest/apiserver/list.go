@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -123,7 +124,8 @@ func (c *call) exact() bool {
 	case metav1.ResourceVersionMatchExact:
 		return true
 	case "":
-		return c.Options.Limit > 0 && rv != "" && rv != "0"
+		_, one := c.single()
+		return c.Options.Limit > 0 && rv != "" && rv != "0" && !one
 	}
 	return false
 }
@@ -239,24 +241,42 @@ func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 	return p, nil
 }
 
-// inRange reports whether a list reads a key at all: those of its namespace, or the one that it
-// selects by name, if that is all of the key.
+// inRange reports whether a list reads a key at all: ListPredicate in
+// k8s.io/apiserver/pkg/registry/generic/registry.
 func (c *call) inRange(key types.NamespacedName) bool {
-	if name, ok := c.fields.RequiresExactMatch("metadata.name"); ok && key.Name != name && c.Options.Continue == "" {
-		return c.Namespace == "" && !c.resource.ClusterScoped
+	if name, one := c.single(); one && key.Name != name {
+		return false
 	}
-	return c.Namespace == "" || key.Namespace == c.Namespace
+	namespace := c.within()
+	return namespace == "" || key.Namespace == namespace
+}
+
+// single returns the name of the only object that a list reads, if that is all of its key.
+func (c *call) single() (name string, one bool) {
+	name, one = c.fields.RequiresExactMatch("metadata.name")
+	return name, one && c.Options.Continue == "" && (c.resource.ClusterScoped || c.within() != "")
+}
+
+// within returns the only namespace that a list reads: that of the request, or the one that it
+// selects.
+func (c *call) within() string {
+	if c.Namespace == "" && !c.resource.ClusterScoped {
+		if selected, ok := c.fields.RequiresExactMatch("metadata.namespace"); ok && len(validation.ValidateNamespaceName(selected, false)) == 0 {
+			return selected
+		}
+	}
+	return c.Namespace
 }
 
 // relative and absolute remove the namespace of a list from its token's key and add it
 // again: the keys in real tokens are relative to the list.
 func (c *call) relative(key string) string {
-	return strings.TrimPrefix(key, c.Namespace+"/")
+	return strings.TrimPrefix(key, c.within()+"/")
 }
 
 func (c *call) absolute(key string) string {
-	if c.Namespace == "" {
-		return key
+	if namespace := c.within(); namespace != "" {
+		return namespace + "/" + key
 	}
-	return c.Namespace + "/" + key
+	return key
 }

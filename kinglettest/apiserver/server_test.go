@@ -200,6 +200,7 @@ func TestAListInPagesIsOfOneRevisionAndExpiresWhenThatIsCompacted(t *testing.T) 
 func TestAPageOfSelectedObjectsHasATokenIfAnyObjectFollows(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		cms := w.client.CoreV1().ConfigMaps("ns")
+		first := w.create("a", nil).ResourceVersion
 		for _, name := range []string{"a", "b"} {
 			if _, err := cms.Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"l": name}}}, metav1.CreateOptions{}); err != nil {
 				w.Fatal(err)
@@ -214,11 +215,16 @@ func TestAPageOfSelectedObjectsHasATokenIfAnyObjectFollows(t *testing.T) {
 			{metav1.ListOptions{LabelSelector: "l=b", Limit: 1}, false},
 			{metav1.ListOptions{LabelSelector: "l=a", Limit: 1, ResourceVersion: "0"}, false},
 			{metav1.ListOptions{FieldSelector: "metadata.name=a", Limit: 1}, false},
+			{metav1.ListOptions{FieldSelector: "metadata.name=b", Limit: 1, ResourceVersion: first}, false},
 		} {
 			l, err := cms.List(w.Context(), c.opts)
 			if err != nil || len(l.Items) != 1 || l.Continue != "" != c.more {
 				w.Errorf("%+v: %d objects, token %q, %v", c.opts, len(l.Items), l.Continue, err)
 			}
+		}
+		all, err := w.client.CoreV1().ConfigMaps("").List(w.Context(), metav1.ListOptions{FieldSelector: "metadata.namespace=default", Limit: 1})
+		if err != nil || len(all.Items) != 1 || all.Continue != "" {
+			w.Errorf("of one namespace: %d objects, token %q, %v", len(all.Items), all.Continue, err)
 		}
 	})
 }

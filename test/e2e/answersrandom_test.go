@@ -173,7 +173,7 @@ func randomRequest(rng *rand.Rand) request {
 			r.method = pick(rng, "OPTIONS", "FOO")
 		}
 	case 11:
-		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "limit=1&labelSelector=l%3Dx", "limit=1&labelSelector=!l", "limit=1&fieldSelector=metadata.name%3D"+name, "limit=1&fieldSelector=metadata.name!%3D"+name,
+		r.method, r.path = "GET", ns+"?"+pick(rng, "", "limit=1", "limit=1&labelSelector=l%3Dx", "limit=1&labelSelector=!l", "limit=1&fieldSelector=metadata.name%3D"+name, "limit=1&fieldSelector=metadata.name!%3D"+name, "limit=1&fieldSelector=metadata.name%3D"+name+"&resourceVersion=RV-"+name, "limit=1&fieldSelector=metadata.namespace%3Danswers",
 			"limit=1&continue=TOKEN", "limit=1&labelSelector=l&continue=TOKEN", "resourceVersion=0&limit=1&labelSelector=l%3Dx", "labelSelector=l%3Dx", "labelSelector=none", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
 			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
 	}
