@@ -111,7 +111,7 @@ var randomKinds = []randomKind{
 	},
 	{
 		"/apis/answers.example.com/stable", "answers.example.com/stable", "Widget",
-		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`, `"spec":{"size":1.0,"zero":-0.0}`},
+		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`, `"spec":{"size":1.0,"list":[-2.0,1e3]}`},
 		[]string{`{"ready":true}`, `{"n":9007199254740993}`},
 	},
 	{"/apis/answers.example.com/stable", "answers.example.com/stable", "Gadget", []string{`"spec":{"size":1}`, `"spec":{"size":2}`}, []string{`{"ready":true}`, `{}`}},
