@@ -91,6 +91,11 @@
 //   - When an object is deleted from an informer's store by hand, and from the
 //     server while the watch is away: handlers never hear that it is gone.
 //     Here: handlers that know it get a Delete.
+//   - When a program puts two objects into an informer's store by hand before
+//     it runs, and the first list has a newer state of one, and lacks the
+//     other: handlers get an Update and a Delete of what they were never told
+//     of. Here: they get an Add of the one, and no Delete of the other, of
+//     which none was ever told.
 //   - When a list is served by a server that lags behind: the published version
 //     and the objects go backwards. Here: they never do.
 //     (https://github.com/kubernetes/kubernetes/issues/59848)

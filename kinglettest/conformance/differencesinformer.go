@@ -56,6 +56,15 @@ func informerDifferences() []Difference {
 			RightOutcome: "early: delete ns/a@101, final state unknown; late: ",
 		},
 		{
+			ID:           "put-by-hand",
+			Situation:    "a program puts two objects into an informer's store by hand before it runs, and the first list has a newer state of one, and lacks the other",
+			Reference:    "handlers get an Update and a Delete of what they were never told of",
+			Right:        "they get an Add of the one, and no Delete of the other, of which none was ever told",
+			Outcome:      putByHand,
+			WeakOutcome:  "delete ns/gone@7, final state unknown; update ns/lives@7 to ns/lives@101",
+			RightOutcome: "add ns/lives@101 initial",
+		},
+		{
 			ID:           "version-backwards",
 			Situation:    "a list is served by a server that lags behind",
 			Reference:    "the published version and the objects go backwards",

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,4 +122,17 @@ func removedByHandUnseen(t *testing.T, im Implementation) string {
 		o.behindItsBack(func() { o.remove("ns", "a") })
 		testbubble.Elapse(time.Minute)
 	})
+}
+
+func putByHand(t *testing.T, im Implementation) string {
+	informer := podInformer(im, newOrigin(pod("ns", "lives")))
+	for _, name := range []string{"gone", "lives"} {
+		must(t, informer.GetStore().Add(pod("ns", name, at("7"))))
+	}
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	synctest.Wait()
+	told := r.take()
+	slices.Sort(told)
+	return strings.Join(told, "; ")
 }
