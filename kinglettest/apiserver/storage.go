@@ -286,6 +286,10 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.createLocked(obj, in)
+}
+
+func (s *Storage) createLocked(obj runtime.Object, in intent) (runtime.Object, error) {
 	c, err := s.resourceOfLocked(obj, in)
 	if err != nil {
 		return nil, err
@@ -342,6 +346,10 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.updateLocked(obj, in)
+}
+
+func (s *Storage) updateLocked(obj runtime.Object, in intent) (runtime.Object, error) {
 	c, err := s.resourceOfLocked(obj, in)
 	if err != nil {
 		return nil, err
@@ -403,9 +411,11 @@ func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) 
 
 // Put updates an object, or creates it if there is none.
 func (s *Storage) Put(obj runtime.Object) (runtime.Object, error) {
-	out, err := s.Update(obj)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, err := s.updateLocked(obj, intent{})
 	if apierrors.IsNotFound(err) {
-		out, err = s.Create(obj)
+		out, err = s.createLocked(obj, intent{})
 	}
 	return out, err
 }
