@@ -9,6 +9,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,8 +36,6 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 		store := s.storage.update
 		if code = http.StatusOK; apierrors.IsNotFound(err) && media == types.ApplyYAMLPatchType && !c.status {
 			was, store, code = c.resource.newObject(), s.storage.create, http.StatusCreated
-			metaOf(was).SetName(c.Name)
-			metaOf(was).SetNamespace(c.Namespace)
 		} else if err != nil {
 			return nil, 0, err
 		}
@@ -56,6 +55,9 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 			}
 			metaOf(next).SetUID(uid)
 		}
+		if code == http.StatusCreated {
+			metaOf(next).SetResourceVersion("")
+		}
 		obj, err = store(next, c.intent())
 		asked := metaOf(was).GetResourceVersion() != metaOf(next).GetResourceVersion()
 		if apierrors.IsConflict(err) && !asked {
@@ -68,7 +70,6 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 // changeOf returns what a body does to the JSON of an object. A body that cannot be read is an
 // error of the function that it returns, since a server looks for the object first.
 func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]byte, error) {
-	bad := func(err error) error { return apierrors.NewBadRequest("error decoding patch: " + err.Error()) }
 	switch media {
 	case types.JSONPatchType:
 		return func(was []byte) ([]byte, error) {
@@ -109,10 +110,10 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 		return func(was []byte) ([]byte, error) {
 			change, err := body, error(nil)
 			if media == types.ApplyYAMLPatchType {
-				change, err = yaml.YAMLToJSON(body)
+				change, err = c.applied(body)
 			}
 			if err != nil {
-				return nil, bad(err)
+				return nil, err
 			}
 			if err := c.strictly(change, &map[string]any{}); err != nil {
 				return nil, err
@@ -123,6 +124,24 @@ func (c *call) changeOf(media types.PatchType, body []byte) func(was []byte) ([]
 			return change, nil
 		}
 	}
+}
+
+// applied returns the object of an apply in JSON. It has to be one by itself: applyPatcher in
+// k8s.io/apiserver/pkg/endpoints/handlers, and k8s.io/apimachinery/pkg/util/managedfields.
+func (c *call) applied(body []byte) ([]byte, error) {
+	var u unstructured.Unstructured
+	if err := yaml.Unmarshal(body, &u.Object); err != nil {
+		return nil, apierrors.NewBadRequest("error decoding YAML: " + err.Error())
+	}
+	switch gvk := u.GroupVersionKind(); {
+	case gvk != c.resource.gvk():
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid object type: %v", gvk))
+	case u.GetManagedFields() != nil:
+		return nil, apierrors.NewBadRequest("metadata.managedFields must be nil")
+	case u.GetName() == "" && !c.resource.custom():
+		return nil, c.addressed(&u)
+	}
+	return yaml.YAMLToJSON(body)
 }
 
 // patchType refuses a patch of a type that the resource does not take.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -263,8 +264,31 @@ func TestAServerThatIsHeldKnowsNothingNewerUntilItIsLetGo(t *testing.T) {
 	})
 }
 
-// As TestARestoredServerIsSilentOnWatchesFromVersionsThatItHasNotComeTo in e2e finds
-// it on a real server.
+// An object that has no TypeMeta, or that was read before, is what is applied by mistake.
+func TestWhatIsAppliedIsAnObjectByItself(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		rest := w.client.CoreV1().RESTClient()
+		apply := func(body string) error {
+			return rest.Patch(types.ApplyYAMLPatchType).Namespace("ns").Resource("configmaps").Name("a").Param("fieldManager", "me").Body([]byte(body)).Do(w.Context()).Error()
+		}
+		for body, want := range map[string]string{
+			`{"metadata":{"name":"a"}}`:                                                         "invalid object type",
+			`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`:                       "invalid object type",
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[]}}`: "managedFields must be nil",
+			`{"apiVersion":"v1","kind":"ConfigMap"}`:                                            "name must be provided",
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`:                    "does not match",
+			`[]`: "error decoding YAML",
+		} {
+			if err := apply(body); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
+				w.Errorf("%s: %v", body, err)
+			}
+		}
+		if err := apply(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}}`); err != nil {
+			w.Errorf("a version of what there is none: %v", err)
+		}
+	})
+}
+
 // An apply with a UID is how a controller avoids to create again what somebody has deleted.
 func TestAnApplyWithAUIDCreatesNothing(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {

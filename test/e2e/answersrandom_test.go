@@ -266,6 +266,14 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		r.path += "/status"
 	}
 	r.path += "?" + writeOptions(rng)
+	if one(rng, 8) { // refused: what an apply leaves depends on managed fields
+		r.media = string(types.ApplyYAMLPatchType)
+		r.path += pick(rng, "", "&fieldManager=m", "&fieldManager=m&force=true")
+		kind := fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.apiVersion, k.kind)
+		r.body = pick(rng, `{`+kind+`,"metadata":{"namespace":"other"}}`, `{`+kind+`,"metadata":{"name":"other"}}`, `{`+kind+`,"metadata":{"managedFields":[{"manager":"m","operation":"Apply"}]}}`,
+			`{"apiVersion":"v1","metadata":{"name":"ca"}}`, `{"kind":"Secret","apiVersion":"v7","metadata":{}}`, `[]`, `{{{`, `a: [`, `null`, ``)
+		return
+	}
 	if one(rng, 3) {
 		r.media = string(types.JSONPatchType)
 		r.body = pick(rng, `[{"op":"add","path":"/metadata/labels","value":{"l":"y"}}]`, `[{"op":"replace","path":"/metadata/labels/l","value":"z"}]`,
