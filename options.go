@@ -120,8 +120,6 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 		} else {
 			errs = append(errs, fmt.Errorf("KeyFunc is needed: %v is no metav1.Object", reflect.TypeFor[T]()))
 		}
-	} else {
-		o.KeyFunc = guardedKey(o.KeyFunc)
 	}
 	uid := o.UID
 	if uid == nil {
@@ -168,22 +166,6 @@ func (o *Options[T]) guarded(uid func(T) types.UID) func(T) types.UID {
 			}
 		}()
 		return uid(obj)
-	}
-}
-
-// guardedKey returns KeyFunc with a panic as its error. A store has its own guard; others
-// read keys too, of answers to writes for one.
-func guardedKey[T any](keyOf store.KeyFunc[T]) store.KeyFunc[T] {
-	return func(obj T) (key store.Key, err error) {
-		defer caught(&err)
-		return keyOf(obj)
-	}
-}
-
-// caught, deferred, makes a panic a function's error.
-func caught(err *error) {
-	if v := recover(); v != nil {
-		*err = &store.PanicError{Value: v, Stack: debug.Stack()}
 	}
 }
 

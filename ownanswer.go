@@ -230,7 +230,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	}
 	for obj := range before.Prefix(Key{Namespace: w.key.Namespace}) {
 		if uid := i.opts.UID(obj); left[uid] == nil {
-			key, err := i.opts.KeyFunc(obj)
+			key, err := i.store.KeyOf(obj)
 			if err == nil {
 				err = i.removed(key, own.Removal{UID: uid, Missed: true, Sent: w.sent})
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
-	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestAnUndecodableVersionDoesNotTakeReadsBack(t *testing.T) {
@@ -192,7 +191,7 @@ func TestAnOwnWriteThatCannotBeCopiedIsAnError(t *testing.T) {
 		synctest.Wait()
 		for value, copies := range map[any]bool{int64(1): true, 1: false} {
 			obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "resourceVersion": "5"}, "spec": value}}
-			if err := inf.Wrote(obj); errors.As(err, new(*store.PanicError)) == copies {
+			if err := inf.Wrote(obj); errors.As(err, new(*source.PanicError)) == copies {
 				t.Errorf("%T: %v", value, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/engine/own"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -134,11 +135,12 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, by *clientWrite) error {
 	}
 	if !w.Unread {
 		w.UID = i.opts.UID(written.Object)
-		if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
-			if err == nil {
-				err = fmt.Errorf("it is %s", is)
-			}
-			return i.notWritten(key, &store.KeyError{Object: fmt.Sprintf("a %T", written.Object), Err: err})
+		is, err := i.store.KeyOf(written.Object)
+		if err == nil && is != key {
+			err = &store.KeyError{Object: fmt.Sprintf("a %T", written.Object), Err: fmt.Errorf("it is %s", is)}
+		}
+		if err != nil {
+			return i.notWritten(key, err)
 		}
 	}
 	return i.notWritten(key, i.own.Wrote(w, written.Coverage))
@@ -152,7 +154,7 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (w source.Written[T],
 	}
 	if obj, ok := a.Object.(T); ok {
 		// The key of the store need not be that of the metadata.
-		if is, err := i.opts.KeyFunc(obj); err == nil {
+		if is, err := i.store.KeyOf(obj); err == nil {
 			key = is
 		}
 	}
@@ -183,19 +185,15 @@ func (i *Informer[T]) asWritten(answer any) (w source.Written[T], err error) {
 		return w, fmt.Errorf("%w, and this is a %T", source.ErrNoAnswers, answer)
 	}
 	if o, ok := answer.(runtime.Object); ok {
-		defer caught(&err)
-		// It may be the method of a type that this one embeds.
-		c := o.DeepCopyObject()
-		if reflect.TypeOf(c) != reflect.TypeOf(answer) {
-			return w, fmt.Errorf("DeepCopyObject of a %T returned a %T", answer, c)
+		c, err := official.Copy(o)
+		if err != nil {
+			return w, err
 		}
 		obj = c.(T)
 	}
 	w.Object = obj
 	w.ResourceVersion, w.UID = objectVersion(obj), i.opts.UID(obj)
-	if w.Key, err = i.opts.KeyFunc(obj); err != nil {
-		err = &store.KeyError{Object: fmt.Sprintf("a %T", obj), Err: err}
-	}
+	w.Key, err = i.store.KeyOf(obj)
 	return w, err
 }
 

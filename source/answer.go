@@ -18,6 +18,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -171,11 +172,6 @@ func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
 	return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone}, item.Err
 }
 
-// deepCopy calls DeepCopyObject, which panics of an unstructured object with an int.
-func deepCopy(obj runtime.Object) (runtime.Object, error) {
-	return guard(func() (runtime.Object, error) { return obj.DeepCopyObject(), nil })
-}
-
 // copied returns a copy of an object that a client has decoded, without dropped fields.
 func copied[T any](obj any, want *expected) (T, error) {
 	var none T
@@ -189,13 +185,9 @@ func copied[T any](obj any, want *expected) (T, error) {
 	if err := want.check(ro); err != nil {
 		return none, err
 	}
-	// It may be the method of a type that this one embeds.
-	c, err := deepCopy(ro)
+	c, err := official.Copy(ro)
 	if err != nil {
 		return none, err
-	}
-	if reflect.TypeOf(c) != reflect.TypeOf(obj) {
-		return none, fmt.Errorf("DeepCopyObject of a %T returned a %T", obj, c)
 	}
 	if want.selection != nil {
 		if err := want.selection.reduce(c); err != nil {

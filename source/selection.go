@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -188,7 +189,7 @@ func (o Options) FillLeftOut(obj any) error {
 
 // reduced is Traits.Reduce.
 func (s *selection) reduced(obj any) (any, error) {
-	c, err := deepCopy(obj.(runtime.Object))
+	c, err := official.Copy(obj.(runtime.Object))
 	if err != nil {
 		return nil, err
 	}

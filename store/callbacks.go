@@ -21,8 +21,8 @@ func catch(err *error) {
 	}
 }
 
-// keyOf returns an object's key; the error is a *KeyError.
-func (s *Store[T]) keyOf(obj T) (Key, error) {
+// KeyOf returns an object's key. The error is a *KeyError, also if Options.KeyFunc panics.
+func (s *Store[T]) KeyOf(obj T) (Key, error) {
 	key, err := s.callKey(obj)
 	if err != nil {
 		return Key{}, &KeyError{Object: describe(obj), Err: err}

@@ -22,7 +22,7 @@ type plan struct {
 // no index value changed and no snapshot is held; but once there are Reported batches, a
 // key is remembered until the next of them that names it.
 func (s *Store[T]) Put(obj T) (err error) {
-	key, err := s.keyOf(obj)
+	key, err := s.KeyOf(obj)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (s *Store[T]) CheckKey(key Key, obj T) error {
 	if s.opts.KeyFunc == nil {
 		return nil
 	}
-	is, err := s.keyOf(obj)
+	is, err := s.KeyOf(obj)
 	if err == nil && is != key {
 		err = &KeyError{Object: describe(obj), Err: fmt.Errorf("it is %s, and arrived as %s", is, key)}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -285,18 +286,12 @@ func newWatch[T any](key store.Key, obj T) *watch[T] {
 	return nil
 }
 
-// deepCopy fails for an object that is no runtime.Object, and if the object's own method
-// panics: that of an unstructured object does on values that JSON does not have.
+// deepCopy fails for an object that is no runtime.Object, or whose copy does.
 func deepCopy[T any](obj T) (c T, ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
 	if o, is := any(obj).(runtime.Object); is {
-		// The method may be that of a type that this one embeds.
-		c, ok = any(o.DeepCopyObject()).(T)
-		ok = ok && reflect.TypeOf(c) == reflect.TypeOf(obj)
+		if copied, err := official.Copy(o); err == nil {
+			c, ok = any(copied).(T)
+		}
 	}
 	return c, ok
 }

@@ -6,7 +6,10 @@ package official
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"runtime/debug"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // PanicError is a panic, as of a type's own decoder.
@@ -38,6 +41,16 @@ type Protobuf interface{ Unmarshal([]byte) error }
 func Unmarshal(raw []byte, v Protobuf) (err error) {
 	defer recovered(&err)
 	return protobufSyntax.unmarshal(raw, v)
+}
+
+// Copy calls DeepCopyObject, which panics for an unstructured object with an int. It may be the
+// method of a type that obj's embeds, whose copy is an error.
+func Copy(obj runtime.Object) (c runtime.Object, err error) {
+	defer recovered(&err)
+	if c = obj.DeepCopyObject(); reflect.TypeOf(c) != reflect.TypeOf(obj) {
+		return nil, fmt.Errorf("DeepCopyObject of a %T returned a %T", obj, c)
+	}
+	return c, nil
 }
 
 func recovered(err *error) {
