@@ -28,6 +28,22 @@ func key(name string) kinglet.Key { return kinglet.Key{Namespace: "ns", Name: na
 
 func byNode(p pod) ([]string, error) { return []string{p.Spec.NodeName}, nil }
 
+// start runs an informer that no rig has, and returns what ends it.
+func start[T any](t *testing.T, inf *kinglet.Informer[T]) (end func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- inf.Run(ctx) }()
+	synctest.Wait()
+	return func() {
+		t.Helper()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error("Run returned", err)
+		}
+	}
+}
+
 // rig is one informer on a source in memory, inside a synctest bubble.
 type rig struct {
 	t        *testing.T

@@ -238,9 +238,9 @@ func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
 			v.SetInt(int64(d))
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, opts, newPod("a", "n1"))
-				time.Sleep(time.Second) // the clock of a run does not begin at zero
+				testbubble.Pass(time.Second) // the clock of a run does not begin at zero
 				r.run()
-				time.Sleep(4 * time.Minute)
+				testbubble.Pass(4 * time.Minute)
 				if s := r.informer.Status(); s.Watches != 1 || len(r.errors()) > 0 {
 					t.Errorf("%s of %v: %d watches, %v", name, d, s.Watches, r.errors())
 				}
@@ -292,7 +292,7 @@ func TestAPanicOfAnyFunctionIsReportedAndTheInformerGoesOn(t *testing.T) {
 					p := withUID(newPod("a", "n2"), "1")
 					p.Labels = map[string]string{"boom": label}
 					r.must(r.src.Update(p))
-					time.Sleep(5 * time.Minute)
+					testbubble.Pass(5 * time.Minute)
 					p.ResourceVersion = r.src.ResourceVersion()
 					err := r.informer.Wrote(p)
 					if name == "KeyFunc" && label != "" && !errors.As(err, new(*store.PanicError)) {
@@ -300,10 +300,10 @@ func TestAPanicOfAnyFunctionIsReportedAndTheInformerGoesOn(t *testing.T) {
 					}
 					r.src.Expire()
 					r.src.Disconnect(errors.New("cut"))
-					time.Sleep(5 * time.Minute)
+					testbubble.Pass(5 * time.Minute)
 					r.must(r.src.Delete(key("a")))
 					r.must(r.src.Add(withUID(p, types.UID(fmt.Sprint(i)))))
-					time.Sleep(5 * time.Minute)
+					testbubble.Pass(5 * time.Minute)
 				}
 				r.equal()
 				var panicked *store.PanicError

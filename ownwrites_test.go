@@ -138,10 +138,7 @@ func TestAnswersAreTransformedLikeTheWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- inf.Run(ctx) }()
-		synctest.Wait()
+		end := start(t, inf)
 		p := withUID(newPod("b", "n2"), "u")
 		p.ResourceVersion = "1000"
 		if err := kinglet.WroteDecoded(inf, p); err != nil {
@@ -158,8 +155,7 @@ func TestAnswersAreTransformedLikeTheWatch(t *testing.T) {
 		if err := inf.Wrote(node{"c", "n1"}); err == nil || !strings.Contains(err.Error(), "v1.Pod") {
 			t.Error(err)
 		}
-		stop()
-		<-ended
+		end()
 	})
 }
 
@@ -185,19 +181,13 @@ func TestAnOwnWriteThatCannotBeCopiedIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- inf.Run(ctx) }()
-		synctest.Wait()
+		end := start(t, inf)
 		for value, copies := range map[any]bool{int64(1): true, 1: false} {
 			obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "resourceVersion": "5"}, "spec": value}}
 			if err := inf.Wrote(obj); errors.As(err, new(*source.PanicError)) == copies {
 				t.Errorf("%T: %v", value, err)
 			}
 		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		end()
 	})
 }

@@ -157,10 +157,7 @@ func TestAnswersAreReadByTheSourceOfTheirKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- inf.Run(ctx) }()
-		synctest.Wait()
+		end := start(t, inf)
 		for _, ns := range []string{"a", "b"} {
 			if err := inf.Wrote(written(ns, "x", "n1", "5")); err != nil {
 				t.Error(err)
@@ -169,10 +166,7 @@ func TestAnswersAreReadByTheSourceOfTheirKey(t *testing.T) {
 				t.Errorf("%s/x is %v, %v", ns, p, ok)
 			}
 		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		end()
 		if err := (&kinglet.OwnWrites{}).Add(schema.GroupVersionResource{Version: "v1", Resource: "pods"}, inf); err != nil {
 			t.Error(err)
 		}

@@ -92,10 +92,10 @@
 //     server while the watch is away: handlers never hear that it is gone.
 //     Here: handlers that know it get a Delete.
 //   - When a program puts two objects into an informer's store by hand before
-//     it runs, and the first list has a newer state of one, and lacks the
-//     other: handlers get an Update and a Delete of what they were never told
-//     of. Here: they get an Add of the one, and no Delete of the other, of
-//     which none was ever told.
+//     it runs, and the first list has a newer version of one and lacks the
+//     other: handlers get an Update of the one and a Delete of the other,
+//     without an Add before. Here: they get an Add of the one, and nothing of
+//     the other.
 //   - When a list is served by a server that lags behind: the published version
 //     and the objects go backwards. Here: they never do.
 //     (https://github.com/kubernetes/kubernetes/issues/59848)

@@ -109,7 +109,7 @@ func TestEveryDurationMayBeTheLongestThereIs(t *testing.T) {
 	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64/2 + 1} {
 		NewInformerWithOptions(InformerOptions{ListerWatcher: &script{}, Handler: ResourceEventHandlerFuncs{}, ResyncPeriod: d, MinWatchTimeout: d})
 		reflecting(t, nil, ReflectorOptions{ResyncPeriod: d, MinWatchTimeout: d}, nil, func(t *testing.T, r *running) {
-			time.Sleep(4 * time.Minute)
+			testbubble.Pass(4 * time.Minute)
 			want(t, "asked", r.script.heard(), "list 0 limit 500, watch 1")
 		})
 	}

@@ -46,7 +46,7 @@ func TestARunFollowsWhateverARunHasSeen(t *testing.T) {
 				}
 				_, err = controller.Watch(c, inf, func(ch controller.Change[pod]) iter.Seq[string] {
 					if ch.Key.Name == "slow" && ch.Reason == kinglet.Live {
-						time.Sleep(time.Second)
+						testbubble.Pass(time.Second)
 						return nil
 					}
 					return func(yield func(string) bool) { yield("all") }

@@ -167,8 +167,8 @@ func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	return obj, m, nil
 }
 
-// stored makes obj what is read of it once it is stored. That of a custom resource is JSON, in
-// which a number without a fraction is an integer.
+// stored changes obj to what is read back after it was stored. A custom resource is stored as
+// JSON, in which a number without a fraction is read as an integer.
 func stored(obj runtime.Object) runtime.Object {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		integers(u.Object)

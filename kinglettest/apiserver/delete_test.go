@@ -14,9 +14,9 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// Clients of Go types, client-go's and controller-runtime's, send the options of a delete in
-// the group and version of the resource.
-func TestADeleteHasItsOptionsInAnyGroup(t *testing.T) {
+// Typed clients, client-go's and controller-runtime's, send the options of a delete in the group
+// and version of the resource.
+func TestDeleteOptionsAreReadInAnyGroup(t *testing.T) {
 	types := runtime.NewScheme()
 	if err := scheme.AddToScheme(types); err != nil {
 		t.Fatal(err)

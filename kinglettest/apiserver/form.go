@@ -171,7 +171,7 @@ func (f *form) streamType() string {
 	return f.info.MediaType + ";stream=watch"
 }
 
-// errNoList ends a watch that requests lists, as on a real server.
+// errNoList ends a watch that accepts only lists, as on a real server.
 var errNoList = errors.New("an event has no list")
 
 // frames returns a function that writes one watch event.

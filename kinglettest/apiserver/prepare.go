@@ -318,8 +318,8 @@ func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error
 	return opts, nil
 }
 
-// decodeDelete reads options with the codecs of a real server, which take those of any group
-// and version: clients name the ones of the resource.
+// decodeDelete reads the options of a delete with a real server's codecs, which accept them in
+// any group and version: typed clients send them in those of the resource.
 func decodeDelete(mediaType string, body []byte, opts *metav1.DeleteOptions) error {
 	info, _ := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), mediaType)
 	gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")

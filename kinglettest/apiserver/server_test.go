@@ -264,7 +264,7 @@ func TestAServerThatIsHeldKnowsNothingNewerUntilItIsLetGo(t *testing.T) {
 	})
 }
 
-// An object that has no TypeMeta, or that was read before, is what is applied by mistake.
+// The usual mistakes are to apply an object without TypeMeta, and one that was read from the server.
 func TestWhatIsAppliedIsAnObjectByItself(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		rest := w.client.CoreV1().RESTClient()

@@ -2,11 +2,11 @@ package apiserver_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -16,8 +16,7 @@ func TestAWatchOfZeroSecondsLastsAsLongAsTheServerChooses(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		zero := int64(0)
 		i := w.watch(metav1.ListOptions{TimeoutSeconds: &zero})
-		time.Sleep(time.Second)
-		synctest.Wait()
+		testbubble.Elapse(time.Second)
 		if got := w.seen(i); got != "" {
 			w.Errorf("the watch has sent %q", got)
 		}
@@ -45,8 +44,8 @@ func TestAWatchOfLessThanNoTimeEnds(t *testing.T) {
 	})
 }
 
-// An event has one object, so a watch that accepts nothing but lists of metadata ends with the
-// first, untold: handlers/watch.go.
+// An event has one object, so a watch that accepts only lists of metadata ends at its first event,
+// which it does not send: handlers/watch.go in k8s.io/apiserver.
 func TestAWatchOfListsOfMetadataEndsWithTheFirstEvent(t *testing.T) {
 	in(t, apiserver.Options{}, func(w *world) {
 		w.create("a", nil)

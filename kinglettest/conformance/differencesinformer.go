@@ -57,9 +57,9 @@ func informerDifferences() []Difference {
 		},
 		{
 			ID:           "put-by-hand",
-			Situation:    "a program puts two objects into an informer's store by hand before it runs, and the first list has a newer state of one, and lacks the other",
-			Reference:    "handlers get an Update and a Delete of what they were never told of",
-			Right:        "they get an Add of the one, and no Delete of the other, of which none was ever told",
+			Situation:    "a program puts two objects into an informer's store by hand before it runs, and the first list has a newer version of one and lacks the other",
+			Reference:    "handlers get an Update of the one and a Delete of the other, without an Add before",
+			Right:        "they get an Add of the one, and nothing of the other",
 			Outcome:      putByHand,
 			WeakOutcome:  "delete ns/gone@7, final state unknown; update ns/lives@7 to ns/lives@101",
 			RightOutcome: "add ns/lives@101 initial",

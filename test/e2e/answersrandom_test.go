@@ -161,10 +161,9 @@ func randomRequest(rng *rand.Rand) request {
 				r.body = pick(rng, "", "", `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, k.deleteOptions(rng))
 			}
 		} else {
-			r.body, r.media = k.deleteOptions(rng), media(rng)
-			if one(rng, 2) {
-				r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`)
-			}
+			r.media = media(rng)
+			r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`,
+				`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`, k.deleteOptions(rng), k.deleteOptions(rng), k.deleteOptions(rng))
 		}
 	case 10:
 		r.method = "GET"
@@ -192,8 +191,8 @@ func randomRequest(rng *rand.Rand) request {
 	return r
 }
 
-// deleteOptions are options as typed clients send them, which name them by the group and version
-// of the resource, and others.
+// deleteOptions returns options of a delete in the group and version of the resource, as typed
+// clients send them, or in others, or something else.
 func (k *randomKind) deleteOptions(rng *rand.Rand) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q}`, pick(rng, "DeleteOptions", "DeleteOptions", "DeleteOptions", "CreateOptions", "Foo", ""),
 		pick(rng, k.apiVersion, k.apiVersion, "v1", "meta.k8s.io/v1", "policy/v1", "nobody.example.com/v7", ""))
@@ -266,7 +265,7 @@ func (k *randomKind) patch(rng *rand.Rand, r *request) {
 		r.path += "/status"
 	}
 	r.path += "?" + writeOptions(rng)
-	if one(rng, 8) { // refused: what an apply leaves depends on managed fields
+	if one(rng, 8) { // all are refused: the outcome of an apply depends on managed fields
 		r.media = string(types.ApplyYAMLPatchType)
 		r.path += pick(rng, "", "&fieldManager=m", "&fieldManager=m&force=true")
 		kind := fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.apiVersion, k.kind)

@@ -161,7 +161,7 @@ func (f *faulty) List(ctx context.Context, out client.ObjectList, opts ...client
 	return err
 }
 
-// noJSON forgets that it may be nothing.
+// noJSON panics when it is encoded, as methods do that do not expect nil.
 type noJSON struct{ text *string }
 
 func (n noJSON) MarshalJSON() ([]byte, error) { return []byte(*n.text), nil }

@@ -263,8 +263,8 @@ func (r *reads) escapeType(t types.Type, at Escape) {
 	}
 }
 
-// results counts what another package has from the methods of an interface, but for what has
-// methods of its own: clients and factories would have every kind.
+// results records the objects that another package can get from the methods of an interface.
+// Results that are interfaces are not followed: a client or a factory leads to every kind.
 func (r *reads) results(methods *types.Interface, at Escape) {
 	for m := range methods.Methods() {
 		for result := range m.Signature().Results().Variables() {
@@ -305,8 +305,8 @@ func (r *reads) contents(t types.Type, parts bool, seen map[types.Type]bool) (al
 	return all
 }
 
-// given returns the contents of what the caller of a function has from it: its results, and what
-// it calls with, as an iterator does.
+// given returns the contents of what a function gives to its caller: its results, and the
+// arguments of the functions that it calls back, as an iterator does.
 func (r *reads) given(f *types.Signature, parts bool, seen map[types.Type]bool) (all []*types.TypeName) {
 	for v := range f.Results().Variables() {
 		all = append(all, r.contents(v.Type(), parts, seen)...)

@@ -170,7 +170,7 @@ func (r *reads) assign(left ast.Expr, right value) {
 	}
 }
 
-// handed counts what becomes a part of another package's variable, or is sent to its channel.
+// handed records a value that is stored in another package's variable, or sent to its channel.
 func (r *reads) handed(left ast.Expr, right value) {
 	for e := base(left); ; e = base(e.(*ast.SelectorExpr).X) {
 		if v, is := r.callee(e).(*types.Var); is && !v.IsField() && r.foreign(v) {

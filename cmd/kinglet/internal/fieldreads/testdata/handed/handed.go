@@ -37,5 +37,5 @@ func (j *jobs) Job(name string) *batchv1.Job { return j.all[name] }
 
 func returnedByAMethod(j *jobs) int32 { return lib.Read(j) }
 
-// What the other package calls has objects that are its own.
+// The other package calls this with objects of its own.
 func called() { lib.Each(func(r *rbacv1.Role) bool { return r.Name == "" }) }
