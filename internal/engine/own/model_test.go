@@ -295,7 +295,7 @@ var ops = []op{
 			return false
 		}
 		m.in, m.at = false, 0
-		_ = m.store.ReplaceSeq(store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Reason: store.Relist}, func(func(store.Op[*modelObject]) bool) {}, nil)
+		_ = m.store.ReplaceSeq(store.Batch[*modelObject]{Scope: store.Scope{ID: "s"}, Reason: store.Relist, Reported: true}, func(func(store.Op[*modelObject]) bool) {}, nil)
 		m.store.SetResourceVersion("s", "")
 		m.writes.Leave("s")
 		return true
