@@ -250,6 +250,15 @@ func (r *Resource) internalType() string {
 	if r.custom() {
 		return "unstructured.Unstructured"
 	}
-	group, _, _ := strings.Cut(cmp.Or(r.Group, "core"), ".")
+	group, _, _ := strings.Cut(cmp.Or(r.internalKind().Group, "core"), ".")
 	return group + "." + r.Kind
+}
+
+// internalKind is the kind that a real server has of the resource, and names in errors: events
+// of both groups are one.
+func (r *Resource) internalKind() schema.GroupKind {
+	if r.Group == "events.k8s.io" {
+		return schema.GroupKind{Kind: r.Kind}
+	}
+	return r.gvk().GroupKind()
 }

@@ -60,8 +60,7 @@
 //     object, as that of a pod is;
 //   - creation by an update, which leases, limit ranges, services and the kinds of RBAC allow,
 //     among others;
-//   - a resource in two versions, and conversion between versions: Storage.Define panics;
-//   - the words of Jobs and ResourceSlices for field selectors that they refuse.
+//   - a resource in two versions, and conversion between versions: Storage.Define panics.
 //
 // # Time
 //

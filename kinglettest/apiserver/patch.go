@@ -152,7 +152,7 @@ func (c *call) patchType(r *http.Request) error {
 		accepted = slices.Delete(accepted, 2, 3)
 	}
 	switch {
-	case slices.Contains(accepted, media):
+	case c.Verb != "patch", slices.Contains(accepted, media):
 		return nil
 	case c.resource.custom():
 		return unsupported(fmt.Sprintf(unknownFormat+"%s, %s, %s", accepted[0], accepted[1], accepted[2]), nil)

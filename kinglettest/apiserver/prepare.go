@@ -216,8 +216,8 @@ func (r *Resource) unqualified(m metav1.Object, path *field.Path) (errs field.Er
 }
 
 // guarded are the kinds of which /status changes no metadata: grep ResetObjectMetaForStatus in
-// k8s.io/kubernetes/pkg/registry.
-const guarded = "DeviceTaintRule PodCertificateRequest PodGroup ResourceClaim ResourcePoolStatusRequest ServiceCIDR StorageVersion StorageVersionMigration ValidatingAdmissionPolicy VolumeAttachment"
+// k8s.io/kubernetes/pkg/registry, and "ObjectMeta = old".
+const guarded = "DeviceTaintRule FlowSchema PodCertificateRequest PodGroup PriorityLevelConfiguration ResourceClaim ResourcePoolStatusRequest ServiceCIDR StorageVersion StorageVersionMigration ValidatingAdmissionPolicy VolumeAttachment"
 
 // keepDesired takes all but the status and the metadata from old, and the metadata as well if
 // the kind protects it, as every custom resource does.
@@ -248,7 +248,7 @@ func (r *Resource) invalid(m metav1.Object, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(r.gvk().GroupKind(), m.GetName(), errs)
+	return apierrors.NewInvalid(r.internalKind(), m.GetName(), errs)
 }
 
 // writeOptions reads and checks the options of a write.
@@ -274,9 +274,6 @@ func (c *call) writeOptions(r *http.Request) error {
 		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidateUpdateOptions(&o)
 	case "patch":
 		kind = "PatchOptions"
-		if err := c.patchType(r); err != nil {
-			return err
-		}
 		var o metav1.PatchOptions
 		err = metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil)
 		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidatePatchOptions(&o, types.PatchType(r.Header.Get("Content-Type")))
@@ -330,25 +327,32 @@ func decodeDelete(mediaType string, body []byte, opts *metav1.DeleteOptions) err
 	return err
 }
 
-// converted are the kinds whose field labels are converted by a function of their own, with one
-// text: grep AddFieldLabelConversionFunc in k8s.io/kubernetes/pkg/apis.
-const converted = "CertificateSigningRequest ClusterTrustBundle Event Namespace Node Pod PodCertificateRequest ReplicationController Secret Service"
+// converted are the kinds whose field labels are converted by a function of their own: grep
+// AddFieldLabelConversionFunc in k8s.io/kubernetes/pkg/apis.
+const converted = "CertificateSigningRequest ClusterTrustBundle Event Job Namespace Node Pod PodCertificateRequest ReplicationController ResourceSlice Secret Service"
 
 // knownFields refuses a field selector on a field that the resource does not have.
 func (c *call) knownFields() error {
-	known := c.resource.fieldsOf(c.resource.newObject())
-	own := c.resource.custom() || slices.Contains(strings.Fields(converted), c.resource.Kind)
-	if own && c.resource.ClusterScoped {
+	r := &c.resource
+	known := r.fieldsOf(r.newObject())
+	own := r.custom() || slices.Contains(strings.Fields(converted), r.Kind)
+	if own && r.ClusterScoped {
 		delete(known, "metadata.namespace")
 	}
 	for _, req := range c.fields.Requirements() {
 		if _, ok := known[req.Field]; ok {
 			continue
 		}
-		if !own && c.resource.Fields == nil {
-			return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only %q, %q", req.Field, "metadata.name", "metadata.namespace"))
+		words := "field label not supported: " + req.Field
+		switch kind := r.gvk().GroupKind().String(); {
+		case kind == "Job.batch":
+			words = fmt.Sprintf("field label %q not supported for Job", req.Field)
+		case kind == "ResourceSlice.resource.k8s.io":
+			words = fmt.Sprintf("field label not supported for %s: %s", r.gvk(), req.Field)
+		case !own && r.Fields == nil:
+			words = fmt.Sprintf("%q is not a known field selector: only %q, %q", req.Field, "metadata.name", "metadata.namespace")
 		}
-		return apierrors.NewBadRequest("field label not supported: " + req.Field)
+		return apierrors.NewBadRequest(words)
 	}
 	return nil
 }

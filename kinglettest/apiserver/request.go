@@ -74,10 +74,13 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 		}
 		return nil, refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 	}
-	if err := c.writeOptions(r); err != nil {
+	if err := c.patchType(r); err != nil {
 		return nil, err
 	}
 	if c.form, err = c.formOf(r.Header.Get("Accept")); err != nil {
+		return nil, err
+	}
+	if err := c.writeOptions(r); err != nil {
 		return nil, err
 	}
 	return c, c.knownFields()
@@ -94,7 +97,7 @@ func (c *call) path(path string) (gv schema.GroupVersion, err error) {
 	default:
 		return gv, unknownPath()
 	}
-	if len(parts) >= 3 && parts[0] == "namespaces" {
+	if len(parts) >= 3 && parts[0] == "namespaces" && parts[2] != "status" { // which is that of a namespace
 		c.Namespace, parts = parts[1], parts[2:]
 	}
 	c.Resource = schema.GroupResource{Group: gv.Group, Resource: parts[0]}

@@ -316,7 +316,7 @@ func (s *Storage) createLocked(obj runtime.Object, in intent) (runtime.Object, e
 	version, _ := strconv.ParseUint(m.GetResourceVersion(), 10, 64) // what is no version counts as none
 	switch {
 	case m.GetName() == "":
-		return nil, apierrors.NewInvalid(c.gvk().GroupKind(), "", field.ErrorList{
+		return nil, apierrors.NewInvalid(c.internalKind(), "", field.ErrorList{
 			field.Required(field.NewPath("metadata", "name"), "name or generateName is required"),
 		})
 	case version != 0 && !in.dry:
@@ -432,7 +432,7 @@ var errModified = errors.New("the object has been modified; please apply your ch
 // check compares preconditions, with a real server's words.
 func (r *Resource) check(pre *metav1.Preconditions, is metav1.Object) error {
 	conflict := func(format string, want, have any) error {
-		return apierrors.NewConflict(schema.GroupResource{Group: r.Group, Resource: r.Kind}, is.GetName(), fmt.Errorf(format, want, have))
+		return apierrors.NewConflict(schema.GroupResource{Group: r.internalKind().Group, Resource: r.Kind}, is.GetName(), fmt.Errorf(format, want, have))
 	}
 	switch {
 	case pre == nil:

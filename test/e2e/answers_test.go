@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -89,6 +90,8 @@ func talk(t *testing.T, config *rest.Config) *answersOf {
 // object of that name, TOKEN in path the last continue token.
 type request struct {
 	method, path, body, media, accept string
+	// options are the kind of a body that names none and is sent in protobuf.
+	options schema.GroupVersionKind
 }
 
 // script sends every request and returns what was answered.
@@ -172,9 +175,8 @@ func (a *answersOf) do(method, path, body string) {
 // gone deletes, and keeps the answer out: a real server's may be the object or
 // a Status, as the resource has it.
 func (a *answersOf) gone(method, path string) {
-	resp := a.send(a.t.Context(), request{method: method, path: path, accept: runtime.ContentTypeJSON})
-	defer resp.Body.Close()
-	a.lines = append(a.lines, fmt.Sprintf("%s %s: %d", method, path, resp.StatusCode))
+	code, _ := a.answer(request{method: method, path: path, accept: runtime.ContentTypeJSON})
+	a.lines = append(a.lines, fmt.Sprintf("%s %s: %d", method, path, code))
 }
 
 func (a *answersOf) send(ctx context.Context, r request) *http.Response {
@@ -186,6 +188,9 @@ func (a *answersOf) send(ctx context.Context, r request) *http.Response {
 		r.body = strings.ReplaceAll(r.body, `"RV-`+name+`"`, `"`+rv+`"`)
 	}
 	a.mu.Unlock()
+	if !r.options.Empty() {
+		r.media, r.body = runtime.ContentTypeProtobuf, a.toProtobuf(r.body, r.options)
+	}
 	req, err := http.NewRequestWithContext(ctx, r.method, a.host+r.path, strings.NewReader(r.body))
 	must(a.t, err)
 	req.Header.Set("Accept", r.accept)
@@ -195,6 +200,15 @@ func (a *answersOf) send(ctx context.Context, r request) *http.Response {
 	resp, err := a.client.Do(req)
 	must(a.t, err)
 	return resp
+}
+
+// answer sends a request and reads the answer.
+func (a *answersOf) answer(r request) (code int, raw []byte) {
+	a.t.Helper()
+	resp := a.send(a.t.Context(), r)
+	raw, err := io.ReadAll(resp.Body)
+	must(a.t, errors.Join(err, resp.Body.Close()))
+	return resp.StatusCode, raw
 }
 
 func (a *answersOf) accepting(method, path, body, accept string) {
@@ -286,7 +300,7 @@ func (a *answersOf) normal(raw []byte) string {
 	if bytes.HasPrefix(raw, []byte("k8s\x00")) {
 		raw = a.fromProtobuf(raw)
 	}
-	if j, err := yaml.YAMLToJSON(raw); err == nil && bytes.HasPrefix(raw, []byte("apiVersion:")) {
+	if j, err := yaml.YAMLToJSON(raw); err == nil && bytes.HasPrefix(j, []byte("{")) {
 		raw = j
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
