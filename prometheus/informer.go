@@ -153,7 +153,7 @@ func informerMetrics(l *list) *metrics[status.Informer] {
 		}), "result")
 	m.add(base, counter, "consistency_differences_total",
 		"Differences between store and server that consistency checks found. Each is a lost update, by a server, a proxy or kinglet: please report it.",
-		ifChecked(func(s series, i *status.Informer) { s.counter(i.Consistency.Differences) }))
+		func(s series, i *status.Informer) { s.counter(i.Consistency.Differences) }) // 0 before the first check, for increase()
 	m.add(base, counter, "mutations_total",
 		"Objects of the store in which somebody wrote. It is a bug of the program: copy an object before you change it. The error has the field.",
 		func(s series, i *status.Informer) { s.counter(i.Mutations) })

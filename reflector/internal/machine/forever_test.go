@@ -23,6 +23,34 @@ func TestAWatchThatAlwaysFailsAtOneEventDoesNotKeepTheStoreFromTheServersState(t
 	}
 }
 
+// TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce lets a server refuse everything for
+// a while. Afterwards each of its watches is cut off after the same time, and brings nothing.
+func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
+	seed := testkit.Seed(t)
+	for i := range uint64(2000) {
+		w := newWorld(seed, i)
+		s := &stuck{m: w.m, rand: w.rand, poison: 101}
+		cut := 2*s.m.config.BackoffMin + Nanos(s.rand.Int64N(int64(3*Minute)))
+		s.last, s.failure = cut, Failure{Class: Transport}
+		from, to := Minute, Minute+Nanos(s.rand.Int64N(int64(10*Minute)))
+		s.step(Input{Kind: Start})
+		for s.now < to+Hour {
+			switch e := s.next; {
+			case e.Kind != Wait && s.now >= from && s.now < to:
+				s.step(Input{Kind: Ended, Failure: Failure{Class: Server, Unanswered: true}})
+			case e.Kind == Watch && e.Request.Verb == VerbWatch:
+				s.now += cut
+				s.step(Input{Kind: Ended, Failure: s.failure})
+				if s.next.Kind == Wait {
+					t.Fatalf("seed %d, machine %d: a watch was cut after %s, at %s, and a wait of %s follows\nstate %+v", seed, i, duration(cut), duration(s.now), between(s.next), s.m.State)
+				}
+			default:
+				s.answer(e)
+			}
+		}
+	}
+}
+
 // stuck is a machine whose server never sends one event.
 type stuck struct {
 	m        *Machine
@@ -65,22 +93,7 @@ func (s *stuck) server() int { return 100 + int(min(s.now, 30*Minute)/(20*Second
 func (s *stuck) run() error {
 	s.step(Input{Kind: Start})
 	for s.now < Hour {
-		switch e := s.next; {
-		case e.Kind == Wait:
-			s.now += e.Min + Nanos(s.rand.Int64N(int64(e.Max-e.Min)))
-			s.lists = 0
-			s.step(Input{Kind: Timer})
-		case e.Request.Verb == VerbStream:
-			s.step(Input{Kind: Ended, Failure: Failure{Class: Invalid, Err: fmt.Errorf("no streams")}})
-		case e.Kind == List:
-			if e.Request.Verb == VerbList {
-				s.lists++
-			}
-			s.step(Input{Kind: Page, Items: 1, Version: strconv.Itoa(s.server())})
-			s.step(Input{Kind: Ended})
-		default:
-			s.watch(e.Request)
-		}
+		s.answer(s.next)
 		// Two: the one that Expired leads to at once, and the one that follows a stream.
 		if s.lists > 2 {
 			return fmt.Errorf("%d lists without a wait", s.lists)
@@ -93,6 +106,26 @@ func (s *stuck) run() error {
 		return fmt.Errorf("the store is at %s for ever", s.m.Version)
 	}
 	return nil
+}
+
+// answer does what e wants.
+func (s *stuck) answer(e Effect) {
+	switch {
+	case e.Kind == Wait:
+		s.now += e.Min + Nanos(s.rand.Int64N(int64(e.Max-e.Min)))
+		s.lists = 0
+		s.step(Input{Kind: Timer})
+	case e.Request.Verb == VerbStream:
+		s.step(Input{Kind: Ended, Failure: Failure{Class: Invalid, Err: fmt.Errorf("no streams")}})
+	case e.Kind == List:
+		if e.Request.Verb == VerbList {
+			s.lists++
+		}
+		s.step(Input{Kind: Page, Items: 1, Version: strconv.Itoa(s.server())})
+		s.step(Input{Kind: Ended})
+	default:
+		s.watch(e.Request)
+	}
 }
 
 func (s *stuck) watch(r Request) {

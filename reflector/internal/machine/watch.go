@@ -198,16 +198,16 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 
 // brokenOff goes on from where a watch was that had been open.
 //
-// One that made progress, or that held longer than the wait would last, is followed
-// at once: a proxy that cuts every quiet watch after a minute must not cost another
-// half minute. So is one of a server that is not known to have a history, unless a list
+// One that made progress, or that held longer than a first wait would last, is followed
+// at once: a proxy that cuts every quiet watch after some seconds must not cost a wait each
+// time, and none as long as those that an outage before led to. So is one of a server that is not known to have a history, unless a list
 // follows, which finds what happened meanwhile.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
 	relist := m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
-		if m.Advanced || m.age() >= 2*m.delay() || !relist && !m.hasHistory() {
+		if m.Advanced || m.age() >= 2*m.config.BackoffMin || !relist && !m.hasHistory() {
 			if !m.Advanced {
 				m.fail(f)
 			}
