@@ -4,10 +4,14 @@ package machine
 type Backoff struct {
 	// Attempts counts the waits in a row.
 	Attempts int
+	// Asked counts the waits in a row that a server that throttles asked for.
+	Asked int
 	// Hurried is whether the one relist without a wait has been used.
 	Hurried bool
-	// HealthySince is when the machine last began to watch.
-	HealthySince Nanos
+	// Since is when the row began, with a wait or with that relist.
+	Since Nanos
+	// Watched is whether a watch has held since then, or brought something new.
+	Watched bool
 }
 
 // delay is the lower end of the next wait.
@@ -23,11 +27,16 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm resets the backoff if the watch that just failed had held for long
-// enough.
+// calm resets the backoff if the row of waits began long ago and a watch has held since: on a
+// network that cuts every watch, none may hold for long. A list that is refused goes on with its
+// row over the watches between.
 func (m *Machine) calm() {
-	if m.Phase == Watching && m.now-m.Backoff.HealthySince >= m.config.HealthAfter {
-		m.Backoff.Attempts, m.Backoff.Hurried = 0, false
+	b := &m.Backoff
+	if b.Watched && !m.Missed && m.now-b.Since >= m.config.HealthAfter {
+		*b = Backoff{}
+	}
+	if b.Attempts == 0 && !b.Hurried {
+		b.Since, b.Watched = m.now, false
 	}
 }
 
@@ -37,13 +46,19 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.calm()
 	m.fail(f)
 	m.leave()
-	d := m.delay()
-	m.Backoff.Attempts++
+	d, asked := m.delay(), min(f.RetryAfter, maxRetryAfter)
+	if f.Class == Throttled && asked > 0 && m.Backoff.Asked < askedRetries {
+		m.Backoff.Asked++
+		d = min(max(asked/4, m.config.BackoffMin), m.config.BackoffMax)
+	} else {
+		m.Backoff.Asked = 0
+		m.Backoff.Attempts++
+	}
 	m.Relist = relist
 	m.enter(BackingOff)
 	// A Retry-After is a minimum. Jitter is added to it, so that clients that
 	// were told the same time do not come back together.
-	least := max(d, min(f.RetryAfter, maxRetryAfter))
+	least := max(d, asked)
 	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
 }
 

@@ -47,10 +47,14 @@ const (
 	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
 	// listAttempts is how many waits in a row lead to a list that is needed, before a watch is
-	// tried: a role may have lost the verb list and kept watch. Another list follows the watch,
+	// tried: a role may have lost the verb list and kept watch. None is tried from a version that
+	// has expired. Another list follows the watch,
 	// of missedWatch at most.
 	listAttempts = 6
 	missedWatch  = Minute
+	// askedRetries is how many waits in a row are as long as a server that throttles asks for,
+	// before one is a wait of the backoff: client-go's REST client repeats a request as often.
+	askedRetries = 10
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.
 	busyPatience = Minute

@@ -24,7 +24,8 @@ func TestAWatchThatAlwaysFailsAtOneEventDoesNotKeepTheStoreFromTheServersState(t
 }
 
 // TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce lets a server refuse everything for
-// a while. Afterwards each of its watches is cut off after the same time, and brings nothing.
+// a while. Afterwards each of its watches is cut off after the same time, and brings nothing; one in
+// three of those that follow is refused. No row of waits is longer than HealthAfter.
 func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
 	seed := testkit.Seed(t)
 	for i := range uint64(2000) {
@@ -33,15 +34,24 @@ func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
 		cut := 2*s.m.config.BackoffMin + Nanos(s.rand.Int64N(int64(3*Minute)))
 		s.last, s.failure = cut, Failure{Class: Transport}
 		from, to := Minute, Minute+Nanos(s.rand.Int64N(int64(10*Minute)))
+		config, first := s.m.config, Nanos(0) // when the last first wait began
 		s.step(Input{Kind: Start})
 		for s.now < to+Hour {
-			switch e := s.next; {
+			e := s.next
+			if e.Kind == Wait && (s.now < to || e.Min == config.BackoffMin || s.m.Missed) {
+				first = max(to, s.now)
+			}
+			switch {
+			case e.Kind == Wait && s.now-first > config.HealthAfter+cut+2*config.BackoffMax:
+				t.Fatalf("seed %d, machine %d: watches are cut after %s, and a wait of %s, %s after the first one in its row\nstate %+v", seed, i, duration(cut), between(e), duration(s.now-first), s.m.State)
 			case e.Kind != Wait && s.now >= from && s.now < to:
 				s.step(Input{Kind: Ended, Failure: Failure{Class: Server, Unanswered: true}})
 			case e.Kind == Watch && e.Request.Verb == VerbWatch:
 				s.now += cut
 				s.step(Input{Kind: Ended, Failure: s.failure})
-				if s.next.Kind == Wait {
+				if s.next.Kind == Watch && w.chance(3) {
+					s.step(Input{Kind: Ended, Failure: Failure{Class: Server, Unanswered: true}})
+				} else if s.next.Kind == Wait {
 					t.Fatalf("seed %d, machine %d: a watch was cut after %s, at %s, and a wait of %s follows\nstate %+v", seed, i, duration(cut), duration(s.now), between(s.next), s.m.State)
 				}
 			default:

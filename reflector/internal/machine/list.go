@@ -198,7 +198,7 @@ func (m *Machine) listFailed(f Failure) {
 	case Invalid, Foreign, Other, Protocol:
 		m.Unlisted = true
 	}
-	relist := !m.Optional && !(m.Synced && m.Backoff.Attempts >= listAttempts)
+	relist := !m.Optional && (m.Cause == CauseExpired || !m.Synced || m.Backoff.Attempts < listAttempts)
 	m.Missed = m.Missed || !m.Optional && !relist
 	m.wait(f, relist)
 }

@@ -313,9 +313,6 @@ func (m *Machine) enter(p Phase) {
 	}
 	m.transitions = append(m.transitions, Transition{At: m.now, From: m.Phase, To: p, Failure: m.completed(m.why)})
 	m.Phase, m.Since = p, m.now
-	if p == Watching {
-		m.Backoff.HealthySince = m.now
-	}
 }
 
 // Transition is a change of phase.
