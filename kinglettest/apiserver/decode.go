@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -44,7 +43,7 @@ const mediaTypes = "application/json, application/yaml, application/vnd.kubernet
 func serializerOf(contentType string) (runtime.SerializerInfo, error) {
 	media, _, err := mime.ParseMediaType(cmp.Or(contentType, runtime.ContentTypeJSON))
 	if err == nil && strings.Contains(mediaTypes, media) {
-		if info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media); ok {
+		if info, ok := runtime.SerializerInfoForMediaType(codecs().SupportedMediaTypes(), media); ok {
 			return info, nil
 		}
 	}
@@ -139,10 +138,19 @@ func (c *call) undecodable(err error, gvk *schema.GroupVersionKind, body []byte)
 }
 
 // taken returns a copy of an object as it is stored. As on a real server, a typed object is
-// stored without its apiVersion and kind, equal owner references are stored once, and a Secret
-// has its stringData in data.
-func taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
+// stored without its apiVersion and kind, equal owner references are stored once, a Secret
+// has its stringData in data, and a custom resource has no Go type.
+func (r *Resource) taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	obj = obj.DeepCopyObject()
+	if _, ok := obj.(*unstructured.Unstructured); !ok && r.custom() {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			return nil, nil, err
+		}
+		u := &unstructured.Unstructured{Object: content}
+		u.SetGroupVersionKind(r.gvk())
+		obj = u
+	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, nil, err

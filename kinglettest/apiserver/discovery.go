@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ var (
 	statusVerbs = metav1.Verbs{"get", "patch", "update"}
 )
 
-// discover answers a request for what the server serves, and reports whether it is one. It
+// discover answers a request for what the server serves, or whether it is well, and reports whether it is one. It
 // answers in the form of before aggregated discovery (KEP-3352), to which clients fall back.
 func (s *Server) discover(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -33,6 +34,10 @@ func (s *Server) discover(ctx context.Context, w http.ResponseWriter, r *http.Re
 		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 		minor := strconv.Itoa(int(s.opts.Version))
 		_ = json.NewEncoder(w).Encode(version.Info{Major: "1", Minor: minor, GitVersion: "v1." + minor + ".0"})
+		return true
+	case slices.Contains([]string{"healthz", "livez", "readyz"}, path[0]):
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "ok")
 		return true
 	case len(path) == 1 && path[0] == "api":
 		obj = &metav1.APIVersions{Versions: []string{"v1"}}

@@ -28,7 +28,7 @@
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
 // validation of metadata, by each kind's rule for names, of fields that are unknown or twice
 // there (fieldValidation), and of options; delete with preconditions and finalizers, deletes of
-// collections, page by page; discovery and /version, so that clients need no RESTMapper of
+// collections, page by page; discovery, /version and /healthz, so that clients need no RESTMapper of
 // their own; Status objects with the reasons, codes and causes of the real one. Tests of
 // package e2e compare the answers with those of a real control plane: to a script, to random
 // requests, to names and changes of every kind, and to discovery.
@@ -44,6 +44,7 @@
 //   - server-side apply: an apply is a merge, without conflicts;
 //   - managed fields: none are made, and a write that would change nothing else is no write;
 //   - Warning headers, as those about unknown fields: they change nothing;
+//   - the limit of etcd on the size of an object: only that of a request is limited;
 //   - garbage collection: an object stays when its owners have gone;
 //   - the order of checks: a request with two errors may be answered with the other one;
 //   - the paths below /watch, the method CONNECT, and PartialObjectMetadata in v1beta1, which no

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // form is how answers to one request are encoded.
@@ -135,7 +134,7 @@ func (f *form) encode(w io.Writer, obj runtime.Object) error {
 		return unstructured.UnstructuredJSONScheme.Encode(o, w)
 	}
 	// The encoder writes the kind into the object, which others read, hence the copy.
-	return scheme.Codecs.EncoderForVersion(f.info.Serializer, f.gv).Encode(obj.DeepCopyObject(), w)
+	return codecs().EncoderForVersion(f.info.Serializer, f.gv).Encode(obj.DeepCopyObject(), w)
 }
 
 // shape converts an object to the requested form.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,7 @@ func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	media := types.PatchType(r.Header.Get("Content-Type"))
+	media := patchType(r)
 	change := c.changeOf(media, b)
 	for {
 		was, err := s.storage.get(c.Resource, c.key(), math.MaxInt64)
@@ -144,9 +145,15 @@ func (c *call) applied(body []byte) ([]byte, error) {
 	return yaml.YAMLToJSON(body)
 }
 
-// patchType refuses a patch of a type that the resource does not take.
-func (c *call) patchType(r *http.Request) error {
-	media := types.PatchType(r.Header.Get("Content-Type"))
+// patchType is the type of a patch; parameters of a Content-Type mean nothing.
+func patchType(r *http.Request) types.PatchType {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return types.PatchType(media)
+}
+
+// takesPatch refuses a patch of a type that the resource does not take.
+func (c *call) takesPatch(r *http.Request) error {
+	media := patchType(r)
 	accepted := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
 	if c.resource.custom() {
 		accepted = slices.Delete(accepted, 2, 3)

@@ -18,7 +18,6 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -276,7 +275,7 @@ func (c *call) writeOptions(r *http.Request) error {
 		kind = "PatchOptions"
 		var o metav1.PatchOptions
 		err = metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil)
-		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidatePatchOptions(&o, types.PatchType(r.Header.Get("Content-Type")))
+		dry, c.validation, errs = o.DryRun, o.FieldValidation, metavalidation.ValidatePatchOptions(&o, patchType(r))
 	default:
 		return nil
 	}

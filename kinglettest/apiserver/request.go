@@ -74,7 +74,7 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 		}
 		return nil, refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 	}
-	if err := c.patchType(r); err != nil {
+	if err := c.takesPatch(r); err != nil {
 		return nil, err
 	}
 	if c.form, err = c.formOf(r.Header.Get("Accept")); err != nil {

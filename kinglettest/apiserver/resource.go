@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -18,13 +20,14 @@ import (
 type Resource struct {
 	// GroupVersionResource is where it is served.
 	schema.GroupVersionResource
-	// Kind is the kind of its objects. If client-go's scheme does not know it, the
-	// resource is served as a custom resource is: in JSON only.
+	// Kind is the kind of its objects. If it is none of client-go's own, the resource is
+	// served as a custom resource is: in JSON only, whatever has been added to client-go's
+	// scheme.
 	Kind string
 	// ClusterScoped resources have no namespace.
 	ClusterScoped bool
 	// Status serves /status for a custom resource, whose other writes then leave the
-	// status alone. A kind of client-go's scheme has it if its Go type has a Status.
+	// status alone. A kind of client-go's has it if its Go type has a Status.
 	Status bool
 	// Fields returns the fields by which objects can be selected, besides
 	// metadata.name and metadata.namespace. It must name all of them for an empty object
@@ -36,8 +39,8 @@ type Resource struct {
 var (
 	// ConfigMaps are small and have no rules of their own.
 	ConfigMaps = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("configmaps"), Kind: "ConfigMap"}
-	// Nodes have no namespace.
-	Nodes = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("nodes"), Kind: "Node", ClusterScoped: true}
+	// Nodes have no namespace, and can be selected by whether they are unschedulable.
+	Nodes = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("nodes"), Kind: "Node", ClusterScoped: true, Fields: nodeFields}
 	// Pods can be selected by the node that they are on and by their phase.
 	Pods = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Fields: podFields}
 )
@@ -52,18 +55,39 @@ func podFields(obj runtime.Object) fields.Set {
 		"spec.schedulerName": p.Spec.SchedulerName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
 		"spec.hostNetwork": strconv.FormatBool(p.Spec.HostNetwork), "status.phase": string(p.Status.Phase),
 		"status.podIP": p.Status.PodIP, "status.nominatedNodeName": p.Status.NominatedNodeName,
+		"spec.host": p.Spec.NodeName, "status.podIPs": "", // known for old clients, and never set
 	}
+}
+
+func nodeFields(obj runtime.Object) fields.Set {
+	n, ok := obj.(*corev1.Node)
+	if !ok {
+		return nil
+	}
+	return fields.Set{"spec.unschedulable": strconv.FormatBool(n.Spec.Unschedulable)}
 }
 
 // gvk is that of an object.
 func (r *Resource) gvk() schema.GroupVersionKind { return r.GroupVersion().WithKind(r.Kind) }
 
-// custom says that no Go type is known.
-func (r *Resource) custom() bool { return !scheme.Scheme.Recognizes(r.gvk()) }
+// builtin has client-go's kinds alone. Programs add the types of their custom resources to
+// client-go's scheme, which makes no server serve them otherwise.
+var builtin = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := scheme.AddToScheme(s); err != nil {
+		panic(fmt.Sprintf("BUG: client-go's scheme: %v", err))
+	}
+	return s
+})
+
+var codecs = sync.OnceValue(func() serializer.CodecFactory { return serializer.NewCodecFactory(builtin()) })
+
+// custom says that it is no kind of client-go's.
+func (r *Resource) custom() bool { return !builtin().Recognizes(r.gvk()) }
 
 // newObject returns an empty object.
 func (r *Resource) newObject() runtime.Object {
-	if obj, err := scheme.Scheme.New(r.gvk()); err == nil {
+	if obj, err := builtin().New(r.gvk()); err == nil {
 		return obj
 	}
 	u := &unstructured.Unstructured{}
@@ -81,7 +105,7 @@ func (r *Resource) newList(items []runtime.Object, lm metav1.ListMeta) (runtime.
 		list = u
 	} else {
 		var err error
-		if list, err = scheme.Scheme.New(gvk); err != nil {
+		if list, err = builtin().New(gvk); err != nil {
 			return nil, fmt.Errorf("list of %s: %w", r.GroupResource(), err)
 		}
 	}

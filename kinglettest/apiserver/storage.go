@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // firstRevision is that of an empty Storage. A real one has written a few
@@ -45,6 +45,8 @@ type collection struct {
 	Resource
 	current map[types.NamespacedName]runtime.Object
 	history []Change
+	// since is the revision at which it was defined; a watch from before it has expired.
+	since int64
 }
 
 // Change is one write, as a Storage remembers it.
@@ -85,15 +87,24 @@ func (s *Storage) Define(r Resource) {
 	if c := s.resources[r.GroupResource()]; c != nil {
 		panic(fmt.Sprintf("apiserver: %s is defined in version %s already; Undefine removes it", r.GroupResource(), c.Version))
 	}
-	s.resources[r.GroupResource()] = &collection{Resource: r, current: map[types.NamespacedName]runtime.Object{}}
+	c := &collection{Resource: r, current: map[types.NamespacedName]runtime.Object{}}
+	if s.revision > firstRevision {
+		c.since = s.revision
+	}
+	s.resources[r.GroupResource()] = c
 	s.wakeLocked()
 }
 
-// Undefine removes a resource with all its objects: requests for it are
-// answered with 404 from now on, and watches of it end.
+// Undefine deletes all objects of a resource and then the resource, as the deletion of a
+// CustomResourceDefinition does: watches of it end, and requests are answered with 404.
 func (s *Storage) Undefine(gr schema.GroupResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c := s.resources[gr]; c != nil {
+		for _, obj := range inOrder(c.current) {
+			s.writeLocked(c, watch.Deleted, obj.DeepCopyObject(), obj)
+		}
+	}
 	delete(s.resources, gr)
 	s.wakeLocked()
 }
@@ -112,8 +123,8 @@ func (s *Storage) Revision() int64 {
 	return s.revision
 }
 
-// Compact compacts the history up to revision: a watch from before it, or a list at it, has
-// expired. History still returns it.
+// Compact compacts the history up to revision: a list at one before it has expired, and so has a
+// watch, even an open one that has not come that far. History still returns it.
 func (s *Storage) Compact(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +151,7 @@ func (s *Storage) Restore(revision int64) error {
 	for _, c := range s.resources {
 		c.current = c.atLocked(revision)
 		i, _ := slices.BinarySearchFunc(c.history, revision+1, func(ch Change, rev int64) int { return cmp.Compare(ch.Revision, rev) })
-		c.history = slices.Clone(c.history[:i])
+		c.history, c.since = slices.Clone(c.history[:i]), min(c.since, revision)
 	}
 	s.revision = revision
 	s.wakeLocked()
@@ -155,7 +166,7 @@ func (s *Storage) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.resources {
-		c.current, c.history = map[types.NamespacedName]runtime.Object{}, nil
+		c.current, c.history, c.since = map[types.NamespacedName]runtime.Object{}, nil, 0
 	}
 	s.revision, s.compacted, s.forgetful = firstRevision, 0, true
 	s.wakeLocked()
@@ -250,8 +261,11 @@ func (s *Storage) resourceOfLocked(obj runtime.Object, in intent) (*collection, 
 		return nil, unknownPath()
 	}
 	kind := obj.GetObjectKind().GroupVersionKind()
+	if known, _, err := scheme.Scheme.ObjectKinds(obj); err == nil && kind.Empty() {
+		kind = known[0]
+	}
 	for _, c := range s.resources {
-		if c.gvk() == kind || reflect.TypeOf(c.newObject()) == reflect.TypeOf(obj) && !c.custom() {
+		if c.gvk() == kind {
 			return c, nil
 		}
 	}
@@ -294,7 +308,7 @@ func (s *Storage) createLocked(obj runtime.Object, in intent) (runtime.Object, e
 	if err != nil {
 		return nil, err
 	}
-	obj, m, err := taken(obj)
+	obj, m, err := c.taken(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +368,7 @@ func (s *Storage) updateLocked(obj runtime.Object, in intent) (runtime.Object, e
 	if err != nil {
 		return nil, err
 	}
-	obj, m, err := taken(obj)
+	obj, m, err := c.taken(obj)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,12 +20,18 @@ type watching struct {
 	server *Server
 	send   func(typ watch.EventType, obj runtime.Object, damaged bool) error
 	flush  func() error
+	// of is what is watched: another resource of its name, defined since, is another one.
+	of *collection
 	// at is the revision up to which everything has been sent, and begun that
 	// from which on changes are sent.
 	at, begun int64
 	// sent counts events.
 	sent int
 }
+
+// defaultTimeout is that of a watch without timeoutSeconds. A real server takes a random one, from
+// half an hour to an hour: its --min-request-timeout, once to twice.
+const defaultTimeout = 45 * time.Minute
 
 // serveWatch answers a watch until it ends. What it returns is nothing to be
 // answered with: the answer has begun.
@@ -44,13 +51,16 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 			return late
 		}
 	}
+	timeout := defaultTimeout
 	if t := c.Options.TimeoutSeconds; t != nil && *t != 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(*t)*time.Second)
-		defer cancel()
+		timeout = time.Duration(*t) * time.Second
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	w.Header().Set("Content-Type", c.form.streamType())
-	t := &watching{call: c, server: s, at: rv}
+	s.storage.mu.Lock()
+	t := &watching{call: c, server: s, at: rv, of: s.storage.resources[c.Resource]}
+	s.storage.mu.Unlock()
 	plain := s.body(ctx, w, c.fault)
 	t.send, t.flush = c.form.frames(plain), plain.flush
 	if s.opts.Version.compressesWatchLists() && c.endsInitialEvents() && acceptsGzip(r) {
@@ -168,24 +178,25 @@ func (t *watching) begin() error {
 func (t *watching) catchUp(to int64) error {
 	s := t.server.storage
 	s.mu.Lock()
-	col := s.resources[t.Resource]
-	expired := t.at < s.compacted
-	restored := t.at > s.revision
+	gone := t.of == nil || s.resources[t.Resource] != t.of
+	expired := !gone && t.at < max(s.compacted, t.of.since)
+	restored := !gone && t.at > s.revision
 	if restored && s.forgetful {
 		t.at = s.revision // and what follows is sent
 	}
 	var changes []Change
-	if col != nil {
-		changes = col.history
+	if t.of != nil {
+		changes = t.of.history
 	}
 	s.mu.Unlock()
 	switch {
-	case col == nil:
-		return errGone
 	case expired:
 		return t.fail(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", t.at, s.Revision())))
 	case restored:
 		return nil // as a real server: silent until the storage has passed it
+	}
+	if gone {
+		to = math.MaxInt64 // there will be no other time
 	}
 	for i := range changes {
 		ch := &changes[i]
@@ -200,6 +211,10 @@ func (t *watching) catchUp(to int64) error {
 		}
 	}
 	t.at = max(t.at, to)
+	if gone {
+		_ = t.flush()
+		return errGone
+	}
 	return nil
 }
 
