@@ -12,6 +12,8 @@ type Backoff struct {
 	Since Nanos
 	// Watched is whether a watch has held since then, or brought something new.
 	Watched bool
+	// ListFailed is whether a list that is needed was refused, and none has come since.
+	ListFailed bool
 }
 
 // delay is the lower end of the next wait.
@@ -27,17 +29,29 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm resets the backoff if the row of waits began long ago and a watch has held since: on a
-// network that cuts every watch, none may hold for long. A list that is refused goes on with its
-// row over the watches between.
+// calm resets the backoff if the row of waits began long ago and a watch has held since, however
+// that ended: on some networks none holds for long. A list that is refused goes on with its row
+// over the watches between.
 func (m *Machine) calm() {
 	b := &m.Backoff
-	if b.Watched && !m.Missed && m.now-b.Since >= m.config.HealthAfter {
+	if b.Watched && !b.ListFailed && m.now-b.Since >= m.config.HealthAfter {
 		*b = Backoff{}
 	}
 	if b.Attempts == 0 && !b.Hurried {
 		b.Since, b.Watched = m.now, false
 	}
+}
+
+// held reports whether a watch held for longer than a first wait that then ended, or was broken
+// off. If so, the next wait is a first one.
+func (m *Machine) held() bool {
+	if m.age() < 2*m.config.BackoffMin {
+		return false
+	}
+	if !m.Backoff.ListFailed {
+		m.Backoff.Attempts = 0
+	}
+	return true
 }
 
 // wait reports f, gives up what is under way, and waits before the next

@@ -110,7 +110,7 @@ func (m *Machine) watchOver(end WatchEnd) {
 		m.Counts.WatchEnds[end]++
 	}
 	if m.Phase == Watching && m.Request.Verb != VerbProbe && (m.Advanced || m.age() >= shortWatch) {
-		m.Backoff.Watched = true
+		m.Backoff.Watched, m.Backoff.Asked = true, 0
 	}
 }
 

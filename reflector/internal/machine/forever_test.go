@@ -38,7 +38,7 @@ func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
 		s.step(Input{Kind: Start})
 		for s.now < to+Hour {
 			e := s.next
-			if e.Kind == Wait && (s.now < to || e.Min == config.BackoffMin || s.m.Missed) {
+			if e.Kind == Wait && (s.now < to || e.Min == config.BackoffMin || s.m.Backoff.ListFailed) {
 				first = max(to, s.now)
 			}
 			switch {

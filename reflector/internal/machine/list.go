@@ -145,7 +145,7 @@ func (m *Machine) accept() bool {
 
 // publish makes the staged objects the state of the sink.
 func (m *Machine) publish(epoch bool) {
-	m.Missed = false
+	m.Missed, m.Backoff.ListFailed = false, false
 	m.Probe.Quiet = m.List.Version == m.Version
 	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
@@ -200,6 +200,7 @@ func (m *Machine) listFailed(f Failure) {
 	}
 	relist := !m.Optional && (m.Cause == CauseExpired || !m.Synced || m.Backoff.Attempts < listAttempts)
 	m.Missed = m.Missed || !m.Optional && !relist
+	m.Backoff.ListFailed = m.Backoff.ListFailed || !m.Optional
 	m.wait(f, relist)
 }
 

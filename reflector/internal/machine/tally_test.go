@@ -106,7 +106,7 @@ func dueAfter(before *State) ListCause {
 // calmed is whether the row of waits begins anew with this input.
 func calmed(before *State, in Input) bool {
 	watched := before.Backoff.Watched || before.Phase == Watching && before.Request.Verb != VerbProbe && (before.Advanced || in.At-before.RequestAt >= shortWatch)
-	return watched && !before.Missed && in.At-before.Backoff.Since >= testConfig().HealthAfter
+	return watched && !before.Backoff.ListFailed && (before.Phase != Listing || before.Optional) && in.At-before.Backoff.Since >= testConfig().HealthAfter
 }
 
 func sum(counts []uint64) (total uint64) {

@@ -152,6 +152,7 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.Contact = m.now
+		m.held()
 		m.healthy()
 		m.resume()
 		return
@@ -204,10 +205,10 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 // follows, which finds what happened meanwhile.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
-	relist := m.missed() && !m.Renumbered
+	held, relist := m.held(), m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
-		if m.Advanced || m.age() >= 2*m.config.BackoffMin || !relist && !m.hasHistory() {
+		if m.Advanced || held || !relist && !m.hasHistory() {
 			if !m.Advanced {
 				m.fail(f)
 			}

@@ -1,0 +1,223 @@
+package faults_test
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testkit"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// network is one that stays bad for hours, after ten good minutes.
+type network struct {
+	version apiserver.Version
+	outage  time.Duration // before all that follows
+	cut     time.Duration // is how long an answer may last, if it is not 0
+	ends    bool          // an answer that is cut ends well
+	refused int           // per cent of all requests
+	refusal apiserver.Fault
+	gone    bool          // what happened is compacted away with each change
+	every   time.Duration // something changes
+}
+
+func newNetwork(r *rand.Rand) network {
+	some := func(ds ...time.Duration) time.Duration { return ds[r.IntN(len(ds))] }
+	n := network{
+		version: apiserver.Versions()[r.IntN(len(apiserver.Versions()))], outage: some(0, 20*time.Second, 2*time.Minute),
+		cut: some(0, 5*time.Second, 15*time.Second, 50*time.Second, 150*time.Second), ends: r.IntN(2) == 0,
+		refused: r.IntN(26), gone: r.IntN(4) == 0, every: some(7*time.Second, 37*time.Second, 97*time.Second),
+	}
+	n.refusal = []apiserver.Fault{
+		{Answer: unavailable()}, {Answer: internal()}, {Answer: apierrors.NewTimeoutError("slow", 0)},
+		{Answer: badGateway()}, {Refuse: true}, {Answer: apierrors.NewTooManyRequests("slow down", 1)},
+	}[r.IntN(6)]
+	if n.refusal.Answer != nil && apierrors.IsTooManyRequests(n.refusal.Answer) {
+		n.refused = r.IntN(75)
+	}
+	return n
+}
+
+// cutting is a proxy that bounds how long an answer lasts.
+type cutting struct {
+	http.RoundTripper
+	*network
+}
+
+func (c cutting) RoundTrip(req *http.Request) (*http.Response, error) {
+	if c.cut == 0 {
+		return c.RoundTripper.RoundTrip(req)
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	resp, err := c.RoundTripper.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &cutBody{resp.Body, req.Context(), cancel, time.AfterFunc(c.cut, cancel), c.ends}
+	return resp, nil
+}
+
+type cutBody struct {
+	io.ReadCloser
+	asked  context.Context
+	cancel func()
+	timer  *time.Timer
+	ends   bool
+}
+
+func (b *cutBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil || err == io.EOF || b.asked.Err() != nil:
+	case b.ends:
+		err = io.EOF
+	default:
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (b *cutBody) Close() error {
+	b.timer.Stop()
+	b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// late returns how late changes are heard of on average, over hours.
+func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, config *rest.Config, heard func(object))) (mean time.Duration) {
+	var mu sync.Mutex
+	bad, down := false, false
+	r := rand.New(rand.NewPCG(seed, 1))
+	storage := apiserver.NewStorage(apiserver.ConfigMaps)
+	server := apiserver.New(storage, apiserver.Options{Version: n.version, Inject: func(q *apiserver.Request) *apiserver.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case down:
+			return &apiserver.Fault{Answer: unavailable()}
+		case !bad:
+			return nil
+		case r.IntN(100) < n.refused:
+			return &n.refusal
+		}
+		return nil
+	}})
+	defer server.Close()
+	wrote, lates := map[string]time.Time{}, map[string]time.Duration{}
+	ctx, cancel := context.WithCancel(t.Context())
+	config := server.Config()
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return cutting{rt, &n} })
+	var running sync.WaitGroup
+	running.Go(func() {
+		run(ctx, config, func(o object) {
+			mu.Lock()
+			defer mu.Unlock()
+			for k, at := range wrote { // with it, what came before is heard of
+				if len(k) < len(o.Data["n"]) || len(k) == len(o.Data["n"]) && k <= o.Data["n"] {
+					lates[k] = time.Since(at)
+					delete(wrote, k)
+				}
+			}
+		})
+	})
+	time.Sleep(10 * time.Minute)
+	set := func(isBad, isDown bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		bad, down = isBad, isDown
+	}
+	if n.outage > 0 {
+		set(false, true)
+		server.Disconnect()
+		time.Sleep(n.outage)
+	}
+	set(true, false)
+	server.Disconnect()
+	time.Sleep(5 * time.Minute)
+	for i := range int(3 * time.Hour / n.every) {
+		name := strconv.Itoa(i)
+		mu.Lock()
+		wrote[name] = time.Now()
+		mu.Unlock()
+		if _, err := storage.Put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "o"}, Data: map[string]string{"n": name}}); err != nil {
+			t.Error(err)
+		}
+		storage.Skip(1) // by others, for bookmarks
+		if n.gone {
+			storage.Compact(storage.Revision() - 2)
+		}
+		time.Sleep(n.every)
+	}
+	time.Sleep(15 * time.Minute)
+	cancel()
+	running.Wait()
+	for _, at := range wrote {
+		lates["never"+at.String()] = time.Since(at)
+	}
+	for _, d := range lates {
+		mean += d / time.Duration(len(lates))
+	}
+	return mean
+}
+
+// On networks that stay bad, an informer hears of changes in the same order of time as
+// client-go's: no outage, no refusal and no watch that is cut makes it late for longer. What the
+// bounds leave are rows of refusals, of which client-go's waits are shorter.
+func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
+	seed := testkit.Seed(t)
+	for i := range uint64(testkit.Trials(24)) {
+		n := newNetwork(rand.New(rand.NewPCG(seed, i)))
+		synctest.Test(t, func(t *testing.T) {
+			mean := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
+				src, err := source.FromConfig[object](config, corev1.SchemeGroupVersion.WithResource("configmaps"), source.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				inf, err := kinglet.New(src, kinglet.Options[object]{OnError: func(error) {}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = inf.AddHandler(kinglet.HandlerFuncs[object]{
+					OnAdd:    func(_ context.Context, o object, _ bool) { heard(o) },
+					OnUpdate: func(_ context.Context, _, o object) { heard(o) },
+				}, kinglet.HandlerOptions{})
+				if err != nil {
+					t.Error(err)
+				}
+				_ = inf.Run(ctx)
+			})
+			theirs := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
+				client := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient()
+				inf := kc.NewSharedInformer(kc.NewListWatchFromClient(client, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0)
+				_ = inf.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {}) // the default one sleeps by another bubble's time
+				_, _ = inf.AddEventHandler(kc.ResourceEventHandlerFuncs{
+					AddFunc:    func(o any) { heard(o.(object)) },
+					UpdateFunc: func(_, o any) { heard(o.(object)) },
+				})
+				inf.RunWithContext(ctx)
+			})
+			if mean > 2*theirs+5*time.Second {
+				t.Errorf("network %d %+v: %v, and client-go %v", i, n, mean, theirs)
+			}
+		})
+	}
+}
