@@ -31,7 +31,7 @@
 // collections, page by page; discovery, /version and /healthz, so that clients need no RESTMapper of
 // their own; Status objects with the reasons, codes and causes of the real one. Tests of
 // package e2e compare the answers with those of a real control plane: to a script, to random
-// requests, to names and changes of every kind, and to discovery.
+// requests, to names, to the life of an object of every kind, and to discovery.
 //
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.

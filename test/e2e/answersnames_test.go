@@ -35,7 +35,7 @@ var names = []string{
 
 // Each kind of client-go's scheme that a real server has is created under each name, in a dry
 // run. Their other fields are missing, and a server says so beside.
-func TestTheAPIServerInMemoryHasTheNamesDiscoveryAndGenerationsOfARealOne(t *testing.T) {
+func TestTheAPIServerInMemoryHasTheNamesAndDiscoveryOfARealOneAndObjectsTheSameLife(t *testing.T) {
 	cluster := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *program})
 	config := cluster.Config(t)
 	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(),
