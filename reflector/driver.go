@@ -161,7 +161,7 @@ func (d *driver[T]) list(ctx context.Context) error {
 		NotOlderThan:    r.NotOlderThan,
 		Continue:        r.Continue,
 		Limit:           r.Limit,
-		Once:            once(r),
+		Once:            r.Once(),
 		Held:            d.reflector.sink.Held,
 		OnPath:          d.reflector.readBy,
 	}, d.page)
@@ -242,14 +242,6 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	}
 	// Abandon needs no action: the request ends when its next page or batch is
 	// refused. End leads out of run's loop.
-}
-
-// once reports whether a refused list returns at once, so that Status shows the
-// refusal and the machine waits as long as the server asks. The source repeats a later
-// page, since a failure would cost the pages before it. It also repeats a list from a
-// version, since a server that lags asks to come back in a second. Neither waits for long.
-func once(r *machine.Request) bool {
-	return r.Verb == machine.VerbProbe || r.Continue == "" && (r.Version == "" || r.Version == "0")
 }
 
 // pause returns how long to wait now.

@@ -72,14 +72,16 @@ type Options struct {
 	// BackoffMin and BackoffMax bound the lower end d of a wait; each failure in a row
 	// doubles d. The wait is drawn from [d, 2d). A longer Retry-After, of which 5 minutes
 	// count at most, takes the place of the lower end; what is added to it stays below d.
-	// Ten refusals in a row with status 429 and a Retry-After double nothing.
+	// What is added to a Retry-After of status 429 is a quarter of it, between the two; only
+	// the eleventh such wait doubles d. Lists in a row wait for as long since the last one.
 	BackoffMin, BackoffMax time.Duration
 	// Delay, if set, returns the length of each wait after a failure. Only a server's
 	// Retry-After still bounds it. The wait between relists that heal still depends on
 	// BackoffMin. Called from Run's goroutine.
 	Delay func() time.Duration
-	// BackoffReset is how long after the first of the failures in a row the next one starts the
-	// backoff again from BackoffMin, if a watch has held in between.
+	// A watch that held for twice BackoffMin starts the backoff again from BackoffMin. Of lists,
+	// BackoffReset does: so long after the first failure in a row, if a watch has held since,
+	// or so long after the last list.
 	BackoffReset time.Duration
 
 	// InitialEventsProgress is how long streamed initial events may make no progress.

@@ -22,7 +22,7 @@ var (
 	statusVerbs = metav1.Verbs{"get", "patch", "update"}
 )
 
-// discover answers a request for what the server serves, or whether it is well, and reports whether it is one. It
+// discover answers discovery and health checks, and reports whether it is one. It
 // answers in the form of before aggregated discovery (KEP-3352), to which clients fall back.
 func (s *Server) discover(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

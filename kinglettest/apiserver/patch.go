@@ -23,7 +23,7 @@ import (
 )
 
 // patch changes an object by the body of a request: a merge patch (RFC 7386), a JSON patch
-// (RFC 6902), or a strategic merge patch of a kind of client-go's scheme. An apply is a merge
+// (RFC 6902), or a strategic merge patch of a kind of client-go's own. An apply is a merge
 // here, and creates the object if there is none.
 func (s *Server) patch(r *http.Request, c *call) (obj runtime.Object, code int, err error) {
 	b, err := readBody(r)

@@ -55,7 +55,8 @@ func podFields(obj runtime.Object) fields.Set {
 		"spec.schedulerName": p.Spec.SchedulerName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
 		"spec.hostNetwork": strconv.FormatBool(p.Spec.HostNetwork), "status.phase": string(p.Status.Phase),
 		"status.podIP": p.Status.PodIP, "status.nominatedNodeName": p.Status.NominatedNodeName,
-		"spec.host": p.Spec.NodeName, "status.podIPs": "", // known for old clients, and never set
+		"spec.host":     p.Spec.NodeName, // for old clients
+		"status.podIPs": "",              // known, and never set
 	}
 }
 

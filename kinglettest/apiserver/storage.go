@@ -96,7 +96,8 @@ func (s *Storage) Define(r Resource) {
 }
 
 // Undefine deletes all objects of a resource and then the resource, as the deletion of a
-// CustomResourceDefinition does: watches of it end, and requests are answered with 404.
+// CustomResourceDefinition does, but does not wait for finalizers: watches of it end, and requests
+// are answered with 404.
 func (s *Storage) Undefine(gr schema.GroupResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,11 +262,12 @@ func (s *Storage) resourceOfLocked(obj runtime.Object, in intent) (*collection, 
 		return nil, unknownPath()
 	}
 	kind := obj.GetObjectKind().GroupVersionKind()
-	if known, _, err := scheme.Scheme.ObjectKinds(obj); err == nil && kind.Empty() {
-		kind = known[0]
+	kinds := []schema.GroupVersionKind{kind}
+	if kind.Version == "" {
+		kinds, _, _ = scheme.Scheme.ObjectKinds(obj) // none is an error, as below
 	}
 	for _, c := range s.resources {
-		if c.gvk() == kind {
+		if slices.Contains(kinds, c.gvk()) {
 			return c, nil
 		}
 	}

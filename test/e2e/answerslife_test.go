@@ -127,7 +127,7 @@ var life = []request{
 	{method: "GET", path: "/NAME"},
 	{method: "DELETE", path: "/NAME", body: `{"propagationPolicy":"Nonsense"}`},
 	{method: "DELETE", path: "/NAME", body: `{"gracePeriodSeconds":-1,"dryRun":["All"]}`},
-	{path: "/NAME", body: `{"metadata":{"finalizers":["example.com/f"]}}`}, // its controllers are before us from here on
+	{path: "/NAME", body: `{"metadata":{"finalizers":["example.com/f"]}}`}, // from here on its controllers may act first
 	{method: "DELETE", path: "/NAME", body: `{"preconditions":{"uid":"11111111-2222-3333-4444-555555555555"}}`},
 	{method: "DELETE", path: "/NAME", body: `{"preconditions":{"resourceVersion":"1"}}`},
 	{method: "DELETE", path: "/NAME?dryRun=All"},
@@ -233,7 +233,9 @@ func (a *answersOf) metadata(method string, code int, raw []byte) string {
 	normal := a.normal(raw)
 	if code >= http.StatusMultipleChoices {
 		if rest, ok := strings.CutPrefix(normal, "Invalid "); ok {
-			causes := slices.DeleteFunc(strings.Split(rest, ", "), func(c string) bool { return !strings.HasPrefix(c, "metadata.") })
+			causes := slices.DeleteFunc(strings.Split(rest, ", "), func(c string) bool {
+				return strings.HasPrefix(method, "P") && !strings.HasPrefix(c, "metadata.") // not GET and DELETE
+			})
 			return "Invalid " + strings.Join(causes, ", ")
 		}
 		return normal

@@ -2,18 +2,22 @@ package machine
 
 // Backoff is how far the backoff of a machine has come.
 type Backoff struct {
-	// Attempts counts the waits in a row.
+	// Attempts counts the waits in a row that doubled the next one.
 	Attempts int
-	// Asked counts the waits in a row that a server that throttles asked for.
+	// Asked counts those since then that were as long as a server that throttles asked for.
 	Asked int
 	// Hurried is whether the one relist without a wait has been used.
 	Hurried bool
 	// Since is when the row began, with a wait or with that relist.
 	Since Nanos
-	// Watched is whether a watch has held since then, or brought something new.
+	// Watched is whether a watch has held since then.
 	Watched bool
 	// ListFailed is whether a list that is needed was refused, and none has come since.
 	ListFailed bool
+	// Lists counts the lists in a row, of which none came HealthAfter after the one before. The
+	// last came at ListAt.
+	Lists  int
+	ListAt Nanos
 }
 
 // delay is the lower end of the next wait.
@@ -29,29 +33,50 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm resets the backoff if the row of waits began long ago and a watch has held since, however
-// that ended: on some networks none holds for long. A list that is refused goes on with its row
-// over the watches between.
+// calm resets the backoff if the row of waits began long ago and a watch has held since, or for
+// as long. A list that is refused goes on with its row over the watches between.
 func (m *Machine) calm() {
 	b := &m.Backoff
-	if b.Watched && !b.ListFailed && m.now-b.Since >= m.config.HealthAfter {
-		*b = Backoff{}
+	watched := b.Watched || m.Phase == Watching && m.age() >= m.config.HealthAfter
+	if watched && !b.ListFailed && m.now-b.Since >= m.config.HealthAfter {
+		b.Attempts, b.Asked, b.Hurried = 0, 0, false
 	}
 	if b.Attempts == 0 && !b.Hurried {
 		b.Since, b.Watched = m.now, false
 	}
 }
 
-// held reports whether a watch held for longer than a first wait that then ended, or was broken
-// off. If so, the next wait is a first one.
-func (m *Machine) held() bool {
-	if m.age() < 2*m.config.BackoffMin {
-		return false
+// held reports whether the watch that ends has held for longer than a first wait.
+func (m *Machine) held() bool { return m.age() >= 2*m.config.BackoffMin }
+
+// endRow makes the next wait a first one after a watch that was open and has held: on a network
+// that cuts every watch, none may hold for as long as calm wants.
+func (m *Machine) endRow() {
+	if b := &m.Backoff; m.held() {
+		b.Watched = true
+		if !b.ListFailed {
+			b.Attempts = 0
+		}
 	}
-	if !m.Backoff.ListFailed {
-		m.Backoff.Attempts = 0
+}
+
+// countList counts a list that has come.
+func (m *Machine) countList() {
+	b := &m.Backoff
+	if m.now-b.ListAt >= m.config.HealthAfter {
+		b.Lists = 0
 	}
-	return true
+	b.Lists, b.ListAt, b.ListFailed = b.Lists+1, m.now, false
+}
+
+// untilList is how long another list has to wait for the sake of those before it: watches that
+// hold in between do not make lists cheaper. The second in a row need not.
+func (m *Machine) untilList() Nanos {
+	b := &m.Backoff
+	if b.Lists < 2 || m.now-b.ListAt >= m.config.HealthAfter {
+		return 0
+	}
+	return max(0, b.ListAt+doubled(m.config.BackoffMin, b.Lists-2, m.config.BackoffMax)-m.now)
 }
 
 // wait reports f, gives up what is under way, and waits before the next
@@ -61,7 +86,7 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.fail(f)
 	m.leave()
 	d, asked := m.delay(), min(f.RetryAfter, maxRetryAfter)
-	if f.Class == Throttled && asked > 0 && m.Backoff.Asked < askedRetries {
+	if f.Class == Throttled && asked > 0 && m.last.Once() && m.Backoff.Asked < askedRetries {
 		m.Backoff.Asked++
 		d = min(max(asked/4, m.config.BackoffMin), m.config.BackoffMax)
 	} else {
@@ -73,6 +98,9 @@ func (m *Machine) wait(f Failure, relist bool) {
 	// A Retry-After is a minimum. Jitter is added to it, so that clients that
 	// were told the same time do not come back together.
 	least := max(d, asked)
+	if relist {
+		least = max(least, m.untilList())
+	}
 	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
 }
 

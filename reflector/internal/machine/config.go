@@ -48,12 +48,11 @@ const (
 	consistentRetries = 3
 	// listAttempts is how many waits in a row lead to a list that is needed, before a watch is
 	// tried: a role may have lost the verb list and kept watch. None is tried from a version that
-	// has expired. Another list follows the watch,
-	// of missedWatch at most.
+	// has expired. Another list follows the watch, of missedWatch at most.
 	listAttempts = 6
 	missedWatch  = Minute
-	// askedRetries is how many waits in a row are as long as a server that throttles asks for,
-	// before one is a wait of the backoff: client-go's REST client repeats a request as often.
+	// askedRetries is how many waits are as long as a server that throttles asks for, before one
+	// doubles the next.
 	askedRetries = 10
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.

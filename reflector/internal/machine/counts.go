@@ -104,13 +104,10 @@ func (m *Machine) because(cause ListCause) {
 	}
 }
 
-// watchOver counts the end of the watch under way, if it is one, and notes whether it held.
+// watchOver counts the end of the watch under way, if it is one.
 func (m *Machine) watchOver(end WatchEnd) {
 	if m.Request.Verb == VerbWatch {
 		m.Counts.WatchEnds[end]++
-	}
-	if m.Phase == Watching && m.Request.Verb != VerbProbe && (m.Advanced || m.age() >= shortWatch) {
-		m.Backoff.Watched, m.Backoff.Asked = true, 0
 	}
 }
 

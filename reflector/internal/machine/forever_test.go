@@ -23,42 +23,164 @@ func TestAWatchThatAlwaysFailsAtOneEventDoesNotKeepTheStoreFromTheServersState(t
 	}
 }
 
-// TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce lets a server refuse everything for
-// a while. Afterwards each of its watches is cut off after the same time, and brings nothing; one in
-// three of those that follow is refused. No row of waits is longer than HealthAfter.
-func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
+// each runs do, the answer to each effect, on machines that begin in different ways.
+func each(t *testing.T, do func(s *stuck, w *world) (next func(e Effect) error)) {
 	seed := testkit.Seed(t)
 	for i := range uint64(2000) {
 		w := newWorld(seed, i)
-		s := &stuck{m: w.m, rand: w.rand, poison: 101}
-		cut := 2*s.m.config.BackoffMin + Nanos(s.rand.Int64N(int64(3*Minute)))
-		s.last, s.failure = cut, Failure{Class: Transport}
-		from, to := Minute, Minute+Nanos(s.rand.Int64N(int64(10*Minute)))
-		config, first := s.m.config, Nanos(0) // when the last first wait began
+		s := &stuck{m: w.m, rand: w.rand}
+		next := do(s, w)
 		s.step(Input{Kind: Start})
-		for s.now < to+Hour {
-			e := s.next
-			if e.Kind == Wait && (s.now < to || e.Min == config.BackoffMin || s.m.Backoff.ListFailed) {
-				first = max(to, s.now)
+		for s.now < 2*Hour {
+			if err := next(s.next); err != nil {
+				t.Fatalf("seed %d, machine %d at %s: %v\nstate %+v", seed, i, duration(s.now), err, s.m.State)
 			}
+		}
+	}
+}
+
+var refusedByServer, cutOff = Failure{Class: Server}, Failure{Class: Transport}
+
+// A server refuses everything for a while, and afterwards cuts each watch while nothing happens.
+func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		cut := 2*s.m.config.BackoffMin + Nanos(s.rand.Int64N(int64(3*Minute)))
+		from, to := Minute, Minute+Nanos(s.rand.Int64N(int64(10*Minute)))
+		return func(e Effect) error {
 			switch {
-			case e.Kind == Wait && s.now-first > config.HealthAfter+cut+2*config.BackoffMax:
-				t.Fatalf("seed %d, machine %d: watches are cut after %s, and a wait of %s, %s after the first one in its row\nstate %+v", seed, i, duration(cut), between(e), duration(s.now-first), s.m.State)
 			case e.Kind != Wait && s.now >= from && s.now < to:
-				s.step(Input{Kind: Ended, Failure: Failure{Class: Server, Unanswered: true}})
+				s.step(Input{Kind: Ended, Failure: refusedByServer})
 			case e.Kind == Watch && e.Request.Verb == VerbWatch:
 				s.now += cut
-				s.step(Input{Kind: Ended, Failure: s.failure})
+				s.step(Input{Kind: Ended, Failure: cutOff})
+				if s.next.Kind == Wait && !s.m.Relist {
+					return fmt.Errorf("a watch was cut after %s, and a wait of %s follows", duration(cut), between(s.next))
+				}
 				if s.next.Kind == Watch && w.chance(3) {
-					s.step(Input{Kind: Ended, Failure: Failure{Class: Server, Unanswered: true}})
-				} else if s.next.Kind == Wait {
-					t.Fatalf("seed %d, machine %d: a watch was cut after %s, at %s, and a wait of %s follows\nstate %+v", seed, i, duration(cut), duration(s.now), between(s.next), s.m.State)
+					s.step(Input{Kind: Ended, Failure: refusedByServer})
+					if s.next.Min > s.m.config.BackoffMin && !s.m.Relist {
+						return fmt.Errorf("after a watch of %s, one is refused, and a wait of %s follows", duration(cut), between(s.next))
+					}
 				}
 			default:
 				s.answer(e)
 			}
+			return nil
 		}
-	}
+	})
+}
+
+// Every other watch is cut after some seconds, and the next one fails at once.
+func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		cut, bad, lists := Nanos(s.rand.Int64N(int64(20*Second))), false, 0
+		failure := []Failure{{Class: Expired}, refusedByServer, {Class: Transport, Unanswered: true, Unreachable: true}, {Class: Throttled, RetryAfter: Second}}[s.rand.IntN(4)]
+		return func(e Effect) error {
+			switch {
+			case e.Kind == Watch && e.Request.Verb == VerbWatch:
+				if bad = !bad; bad {
+					s.step(Input{Kind: Ended, Failure: failure})
+					break
+				}
+				s.now += cut
+				s.step(Input{Kind: Ended, Failure: cutOff})
+			default:
+				if e.Kind == List && e.Request.Verb == VerbList {
+					lists++
+				}
+				s.answer(e)
+			}
+			if most := 20 + 3*int(s.now/s.m.config.BackoffMax); lists > most {
+				return fmt.Errorf("after watches of %s, %d lists because of %+v", duration(cut), lists, failure)
+			}
+			return nil
+		}
+	})
+}
+
+// From the start, or after one good watch, every request fails, each after the same time.
+func TestWaitsOfAnOutageDoNotBeginAnew(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		hangs, last := Nanos(s.rand.Int64N(int64(30*Second))), Nanos(0)
+		failure := []Failure{refusedByServer, {Class: Transport, Unanswered: true}, {Class: Throttled, RetryAfter: Second}}[s.rand.IntN(3)]
+		asked, good := 0, w.chance(2)
+		return func(e Effect) error {
+			switch {
+			case good && s.now < 10*Minute && e.Kind == Watch && e.Request.Verb == VerbWatch:
+				s.now += 10 * Minute
+				s.step(Input{Kind: Ended})
+			case good && s.now < 10*Minute:
+				s.answer(e)
+			case e.Kind == Wait:
+				if asked++; failure.RetryAfter == 0 || asked > askedRetries+1 && e.Min > failure.RetryAfter {
+					if e.Min < last {
+						return fmt.Errorf("a wait of %s after one of %s; %+v after %s", between(e), duration(last), failure, duration(hangs))
+					}
+					last = e.Min
+				}
+				s.answer(e)
+			default:
+				s.now += hangs
+				attempts := s.m.Backoff.Attempts
+				s.step(Input{Kind: Ended, Failure: failure})
+				if !s.m.last.Once() && s.next.Kind == Wait && s.m.Backoff.Attempts == attempts {
+					return fmt.Errorf("a wait of %s doubles nothing, and the source has repeated %+v", between(s.next), s.m.last)
+				}
+			}
+			if s.now > 110*Minute && last < s.m.config.BackoffMax/2 {
+				return fmt.Errorf("no wait is longer than %s; %+v after %s", duration(last), failure, duration(hangs))
+			}
+			return nil
+		}
+	})
+}
+
+// Lists are refused from some time on, and watches are not, of which one is refused.
+func TestARoleThatHasLostListWatchesOn(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		lists, refused := 0, false
+		return func(e Effect) error {
+			switch {
+			case e.Kind == Wait || s.now < Minute && e.Kind == List:
+				s.answer(e)
+			case e.Kind == List && e.Request.Verb != VerbProbe:
+				lists++
+				s.step(Input{Kind: Ended, Failure: Failure{Class: Forbidden}})
+			case s.now > Minute && !refused:
+				refused = true
+				s.step(Input{Kind: Ended, Failure: refusedByServer})
+			default:
+				lists = 0
+				s.now += 40 * Second
+				s.step(Input{Kind: Ended})
+			}
+			if most := 2 + listAttempts; lists > most || s.now > Hour && lists > 2 {
+				return fmt.Errorf("%d lists without a watch", lists)
+			}
+			return nil
+		}
+	})
+}
+
+// A version has expired, and lists are refused.
+func TestNoWatchFollowsFromAVersionThatHasExpired(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		expired := false
+		return func(e Effect) error {
+			switch {
+			case e.Kind == Wait || !expired && e.Kind == List:
+				s.answer(e)
+			case !expired:
+				expired = true
+				s.step(Input{Kind: Ended, Failure: Failure{Class: Expired}})
+			case e.Kind == Watch && e.Request.Verb == VerbWatch:
+				return fmt.Errorf("a watch from %s", e.Request.Version)
+			default:
+				s.step(Input{Kind: Ended, Failure: refusedByServer})
+			}
+			return nil
+		}
+	})
 }
 
 // stuck is a machine whose server never sends one event.

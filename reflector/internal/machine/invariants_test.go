@@ -163,7 +163,8 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if spread < c.BackoffMin || spread > c.BackoffMax || e.Min < spread || e.Min > max(spread, maxRetryAfter) {
 			return fmt.Errorf("waits %v", between(e))
 		}
-		if in.Failure.RetryAfter == 0 && e.Min != spread {
+		paced := w.m.Relist && w.m.Backoff.Lists > 1 && e.Min <= c.BackoffMax
+		if in.Failure.RetryAfter == 0 && e.Min != spread && !paced {
 			return fmt.Errorf("waits %v without being asked to", between(e))
 		}
 	case Abandon:

@@ -145,7 +145,8 @@ func (m *Machine) accept() bool {
 
 // publish makes the staged objects the state of the sink.
 func (m *Machine) publish(epoch bool) {
-	m.Missed, m.Backoff.ListFailed = false, false
+	m.Missed = false
+	m.countList()
 	m.Probe.Quiet = m.List.Version == m.Version
 	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
@@ -198,7 +199,7 @@ func (m *Machine) listFailed(f Failure) {
 	case Invalid, Foreign, Other, Protocol:
 		m.Unlisted = true
 	}
-	relist := !m.Optional && (m.Cause == CauseExpired || !m.Synced || m.Backoff.Attempts < listAttempts)
+	relist := !m.Optional && (m.Cause == CauseExpired || m.VersionGone || !m.Synced || m.Backoff.Attempts < listAttempts)
 	m.Missed = m.Missed || !m.Optional && !relist
 	m.Backoff.ListFailed = m.Backoff.ListFailed || !m.Optional
 	m.wait(f, relist)

@@ -56,6 +56,14 @@ type Request struct {
 	Limit        int64
 }
 
+// Once reports whether the request is sent once, so that Status shows a refusal at once and the
+// machine waits as long as the server asks. The source repeats a later page, since a failure would
+// cost the pages before it. It also repeats a list from a version, since a server that lags asks to
+// come back in a second. Neither waits for long.
+func (r *Request) Once() bool {
+	return r.Verb != VerbList || r.Continue == "" && (r.Version == "" || r.Version == "0")
+}
+
 // Streamability is what is known about the server's streaming of initial
 // events.
 type Streamability uint8

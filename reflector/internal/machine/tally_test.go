@@ -105,7 +105,9 @@ func dueAfter(before *State) ListCause {
 
 // calmed is whether the row of waits begins anew with this input.
 func calmed(before *State, in Input) bool {
-	watched := before.Backoff.Watched || before.Phase == Watching && before.Request.Verb != VerbProbe && (before.Advanced || in.At-before.RequestAt >= shortWatch)
+	age := in.At - before.RequestAt
+	open := in.Kind == Event || in.Failure.Class == NoFailure || in.Failure.Class == Transport && !in.Failure.Unanswered && !in.Failure.Malformed && !in.Failure.Limit
+	watched := before.Backoff.Watched || before.Phase == Watching && (age >= testConfig().HealthAfter || open && age >= 2*testConfig().BackoffMin)
 	return watched && !before.Backoff.ListFailed && (before.Phase != Listing || before.Optional) && in.At-before.Backoff.Since >= testConfig().HealthAfter
 }
 

@@ -47,6 +47,7 @@ func (m *Machine) live(in *Input) {
 		}
 	case Error:
 		m.watchOver(in.Failure.end())
+		m.endRow()
 		m.watchFailed(in.Failure, true)
 	case Unknown:
 		m.eventCame()
@@ -152,7 +153,7 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.Contact = m.now
-		m.held()
+		m.endRow()
 		m.healthy()
 		m.resume()
 		return
@@ -205,10 +206,11 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 // follows, which finds what happened meanwhile.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
-	held, relist := m.held(), m.missed() && !m.Renumbered
+	m.endRow()
+	relist := m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
-		if m.Advanced || held || !relist && !m.hasHistory() {
+		if open := m.Advanced || m.held(); relist && open && m.untilList() == 0 || !relist && (open || !m.hasHistory()) {
 			if !m.Advanced {
 				m.fail(f)
 			}
@@ -256,7 +258,7 @@ func (m *Machine) refused(f Failure) {
 	}
 	m.because(CauseRefused)
 	m.Optional = m.hasHistory()
-	if !m.hasHistory() || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
+	if !m.hasHistory() || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 || m.untilList() > 0 {
 		m.wait(f, true)
 		return
 	}
