@@ -136,7 +136,7 @@
 // ignores the limit and sends everything, or has left two probes in a row without an
 // answer, is probed once an hour at most. A refused probe is reported, and the watch
 // is resumed; if the server is throttling or has an error of its own, only after
-// three tries. With a Retry-After of one second the three tries take at most 8 s. A
+// three tries. With a Retry-After of one second the three tries take at most 4 s. A
 // ListerWatcher's client may retry each of them ten times.
 //
 // An answer at exactly the version of the last list may be the fixed list of a

@@ -202,8 +202,9 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 //
 // One that made progress, or that held longer than a first wait would last, is followed
 // at once: a proxy that cuts every quiet watch after some seconds must not cost a wait each
-// time, and none as long as those that an outage before led to. So is one of a server that is not known to have a history, unless a list
-// follows, which finds what happened meanwhile.
+// time, and none as long as those that an outage before led to. So is one of a server that
+// is not known to have a history, unless a list follows, which finds what happened
+// meanwhile, and keeps its distance from the list before.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
 	m.endRow()
