@@ -33,11 +33,12 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm resets the backoff if the row of waits began long ago and a watch has held since, or for
-// as long. A list that is refused goes on with its row over the watches between.
+// calm resets the backoff if the row of waits began long ago and a watch has held since, or watches
+// have followed each other for as long. A list that is refused goes on with its row over the
+// watches between.
 func (m *Machine) calm() {
 	b := &m.Backoff
-	watched := b.Watched || m.Phase == Watching && m.age() >= m.config.HealthAfter
+	watched := b.Watched || m.Phase == Watching && m.now-m.Since >= m.config.HealthAfter
 	if watched && !b.ListFailed && m.now-b.Since >= m.config.HealthAfter {
 		b.Attempts, b.Asked, b.Hurried = 0, 0, false
 	}

@@ -98,6 +98,34 @@ func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
 	})
 }
 
+// Each watch brings something, and is silent after a while. The next request fails once.
+func TestOneFailureAfterWatchesOfMinutesIsNoRow(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		failure, silent, version := []Failure{refusedByServer, {Class: Expired}}[s.rand.IntN(2)], false, 1000
+		return func(e Effect) error {
+			switch {
+			case e.Kind == Watch && e.Request.Verb == VerbWatch && silent:
+				silent = false
+				s.step(Input{Kind: Ended, Failure: failure})
+				if s.next.Kind == Wait && s.next.Min > s.m.config.BackoffMin {
+					return fmt.Errorf("a wait of %s after one failure: %+v", between(s.next), failure)
+				}
+			case e.Kind == Watch && e.Request.Verb == VerbWatch:
+				silent, version = true, version+1
+				s.step(Input{Kind: Event, Event: Modified, Version: strconv.Itoa(version)})
+				s.now += 3*Minute + Nanos(s.rand.Int64N(int64(10*Minute)))
+				s.step(Input{Kind: TimedOut})
+			case e.Kind == List && e.Request.Verb != VerbStream:
+				s.step(Input{Kind: Page, Items: 1, Version: strconv.Itoa(version)})
+				s.step(Input{Kind: Ended})
+			default:
+				s.answer(e)
+			}
+			return nil
+		}
+	})
+}
+
 // From the start, or after one good watch, every request fails, each after the same time.
 func TestWaitsOfAnOutageDoNotBeginAnew(t *testing.T) {
 	each(t, func(s *stuck, w *world) func(Effect) error {

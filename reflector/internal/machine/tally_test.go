@@ -107,7 +107,7 @@ func dueAfter(before *State) ListCause {
 func calmed(before *State, in Input) bool {
 	age := in.At - before.RequestAt
 	open := in.Kind == Event || in.Failure.Class == NoFailure || in.Failure.Class == Transport && !in.Failure.Unanswered && !in.Failure.Malformed && !in.Failure.Limit
-	watched := before.Backoff.Watched || before.Phase == Watching && (age >= testConfig().HealthAfter || open && age >= 2*testConfig().BackoffMin)
+	watched := before.Backoff.Watched || before.Phase == Watching && (in.At-before.Since >= testConfig().HealthAfter || open && age >= 2*testConfig().BackoffMin)
 	return watched && !before.Backoff.ListFailed && (before.Phase != Listing || before.Optional) && in.At-before.Backoff.Since >= testConfig().HealthAfter
 }
 
