@@ -282,7 +282,7 @@ type slowEnd struct{ source.Source[pod] }
 
 func (s slowEnd) Watch(ctx context.Context, req source.WatchRequest[pod], yield func([]source.Event[pod]) error) error {
 	err := s.Source.Watch(ctx, req, yield)
-	time.Sleep(time.Second)
+	testbubble.Pass(time.Second)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -121,8 +122,7 @@ func (p *parts) run(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- set.Run(ctx) }()
 	for range 2 {
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		testbubble.Elapse(time.Minute)
 		for _, query := range []string{"/", "/?format=json"} {
 			page.Handler(set).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", query, nil))
 		}

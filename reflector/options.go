@@ -72,16 +72,16 @@ type Options struct {
 	// BackoffMin and BackoffMax bound the lower end d of a wait; each failure in a row
 	// doubles d. The wait is drawn from [d, 2d). A longer Retry-After, of which 5 minutes
 	// count at most, takes the place of the lower end; what is added to it stays below d.
-	// What is added to a Retry-After of status 429 is a quarter of it, between the two; only
-	// the eleventh such wait doubles d. Lists in a row wait for as long since the last one.
+	// After status 429 with a Retry-After, d is a quarter of that, within the two bounds, and
+	// only each eleventh such wait doubles the next. Lists in a row are as far apart as waits.
 	BackoffMin, BackoffMax time.Duration
 	// Delay, if set, returns the length of each wait after a failure. Only a server's
 	// Retry-After still bounds it. The wait between relists that heal still depends on
 	// BackoffMin. Called from Run's goroutine.
 	Delay func() time.Duration
-	// A watch that held for twice BackoffMin starts the backoff again from BackoffMin. Of lists,
-	// BackoffReset does: so long after the first failure in a row, if a watch has held since,
-	// or so long after the last list.
+	// BackoffReset is how long after the first failure in a row, or after the last list, the
+	// distance between lists starts again from BackoffMin, if a watch has held in between. All
+	// other waits do so as soon as a watch has held for twice BackoffMin.
 	BackoffReset time.Duration
 
 	// InitialEventsProgress is how long streamed initial events may make no progress.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
@@ -437,7 +438,7 @@ func TestAWatchThatTheClientsTimeoutEndsIsNotTriedAgain(t *testing.T) {
 		cfg := wrapped(&rest.Config{Host: "http://host", Timeout: time.Minute, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			requests++
 			<-r.Context().Done()
-			time.Sleep(time.Second) // net/http knows now why
+			testbubble.Pass(time.Second) // net/http knows now why
 			return nil, r.Context().Err()
 		})})
 		src, _ := intercepted(podClosures(cfg))

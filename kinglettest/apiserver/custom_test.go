@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -100,17 +101,17 @@ func TestInformersSeeThatAResourceWasDefinedAnew(t *testing.T) {
 				factory.Start(ctx.Done())
 				defer factory.Shutdown()
 				defer cancel()
-				time.Sleep(age)
+				testbubble.Pass(age)
 				if keys := informer.GetStore().ListKeys(); len(keys) != 1 {
 					t.Fatal(keys)
 				}
 				storage.Undefine(gadgets.GroupResource())
-				time.Sleep(gap)
+				testbubble.Pass(gap)
 				storage.Define(gadgets)
 				if _, err := storage.Create(gadget("b")); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(2 * time.Minute)
+				testbubble.Pass(2 * time.Minute)
 				if keys := informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "default/b" {
 					t.Errorf("a watch of %v, %v without the resource: %v", age, gap, keys)
 				}

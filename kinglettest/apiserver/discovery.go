@@ -22,8 +22,8 @@ var (
 	statusVerbs = metav1.Verbs{"get", "patch", "update"}
 )
 
-// discover answers discovery and health checks, and reports whether it is one. It
-// answers in the form of before aggregated discovery (KEP-3352), to which clients fall back.
+// discover answers requests for discovery and health checks, and reports whether r is one.
+// Discovery has the form of before KEP-3352 (aggregated discovery), to which clients fall back.
 func (s *Server) discover(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var obj runtime.Object

@@ -28,8 +28,8 @@
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
 // validation of metadata, by each kind's rule for names, of fields that are unknown or twice
 // there (fieldValidation), and of options; delete with preconditions and finalizers, deletes of
-// collections, page by page; discovery, /version and health checks, so that clients need no RESTMapper of
-// their own; Status objects with the reasons, codes and causes of the real one. Tests of
+// collections, page by page; discovery, /version and health checks, so that clients need no
+// RESTMapper of their own; Status objects with the reasons, codes and causes of the real one. Tests of
 // package e2e compare the answers with those of a real control plane: to a script, to random
 // requests, to names, to the life of an object of every kind, and to discovery.
 //

@@ -83,7 +83,7 @@ var builtin = sync.OnceValue(func() *runtime.Scheme {
 
 var codecs = sync.OnceValue(func() serializer.CodecFactory { return serializer.NewCodecFactory(builtin()) })
 
-// custom says that it is no kind of client-go's.
+// custom reports whether the kind is none of client-go's own.
 func (r *Resource) custom() bool { return !builtin().Recognizes(r.gvk()) }
 
 // newObject returns an empty object.

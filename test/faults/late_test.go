@@ -20,6 +20,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -137,7 +138,7 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 			}
 		})
 	})
-	time.Sleep(10 * time.Minute)
+	testbubble.Pass(10 * time.Minute)
 	set := func(isBad, isDown bool) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -146,11 +147,11 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 	if n.outage > 0 {
 		set(false, true)
 		server.Disconnect()
-		time.Sleep(n.outage)
+		testbubble.Pass(n.outage)
 	}
 	set(true, false)
 	server.Disconnect()
-	time.Sleep(5 * time.Minute)
+	testbubble.Pass(5 * time.Minute)
 	for i := range int(3 * time.Hour / n.every) {
 		name := strconv.Itoa(i)
 		mu.Lock()
@@ -163,9 +164,9 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 		if n.gone {
 			storage.Compact(storage.Revision() - 2)
 		}
-		time.Sleep(n.every)
+		testbubble.Pass(n.every)
 	}
-	time.Sleep(15 * time.Minute)
+	testbubble.Pass(15 * time.Minute)
 	cancel()
 	running.Wait()
 	for _, at := range wrote {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -322,7 +323,7 @@ func TestAStreamOfTenEventsASecondMovesToAConnectionOfItsOwn(t *testing.T) {
 			s.movable = true
 			s.Bookmark(false)
 			moves := func(during time.Duration) (move bool) {
-				for end := time.Now().Add(during); !move && time.Now().Before(end); time.Sleep(time.Second / time.Duration(perSecond)) {
+				for end := time.Now().Add(during); !move && time.Now().Before(end); testbubble.Pass(time.Second / time.Duration(perSecond)) {
 					move = s.Wait(1)
 				}
 				return move
@@ -331,7 +332,7 @@ func TestAStreamOfTenEventsASecondMovesToAConnectionOfItsOwn(t *testing.T) {
 				if s.Wait(100) {
 					t.Errorf("%d events a second: it moves for bursts", perSecond)
 				}
-				time.Sleep(2 * settled)
+				testbubble.Pass(2 * settled)
 			}
 			if moves(settled) {
 				t.Errorf("%d events a second: it moves too early", perSecond)
