@@ -70,10 +70,11 @@ func TestAfterAnOutageAWatchThatIsCutWhileQuietIsFollowedAtOnce(t *testing.T) {
 	})
 }
 
-// Every other watch is cut after some seconds, and the next one fails at once.
+// Every other watch ends, or is cut, after some seconds, and the next one fails at once.
 func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
 	each(t, func(s *stuck, w *world) func(Effect) error {
 		cut, bad, lists := Nanos(s.rand.Int64N(int64(20*Second))), false, 0
+		end := []Failure{cutOff, {}}[s.rand.IntN(2)]
 		failure := []Failure{{Class: Expired}, refusedByServer, {Class: Transport, Unanswered: true, Unreachable: true}, {Class: Throttled, RetryAfter: Second}}[s.rand.IntN(4)]
 		return func(e Effect) error {
 			switch {
@@ -83,7 +84,7 @@ func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
 					break
 				}
 				s.now += cut
-				s.step(Input{Kind: Ended, Failure: cutOff})
+				s.step(Input{Kind: Ended, Failure: end})
 			default:
 				if e.Kind == List && e.Request.Verb == VerbList {
 					lists++

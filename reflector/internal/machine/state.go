@@ -457,9 +457,10 @@ func (m *Machine) resume() {
 	case m.Relist:
 	case m.Renumbered:
 		m.Cause, m.why = CauseRestored, m.Heal.Cause
-	case m.missed() && m.Phase != BackingOff:
+	case m.missed() && m.Phase != BackingOff && m.untilList() == 0:
 		m.Cause = CauseRefused
 	default:
+		m.Missed = m.Missed || m.missed() && m.Phase != BackingOff // the list keeps its distance, and follows this watch
 		m.rewatch()
 		return
 	}

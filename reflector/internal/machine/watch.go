@@ -211,7 +211,7 @@ func (m *Machine) brokenOff(f Failure) {
 	relist := m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
-		if open := m.Advanced || m.held(); relist && open && m.untilList() == 0 || !relist && (open || !m.hasHistory()) {
+		if m.Advanced || m.held() || !relist && !m.hasHistory() {
 			if !m.Advanced {
 				m.fail(f)
 			}
