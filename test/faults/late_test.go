@@ -101,8 +101,8 @@ func (b *cutBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// late returns how late changes are heard of on average, over hours.
-func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, config *rest.Config, heard func(object))) (mean time.Duration) {
+// late returns how late changes are heard of on average, over hours, and how many lists that cost.
+func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, config *rest.Config, heard func(object))) (mean time.Duration, lists int) {
 	var mu sync.Mutex
 	bad, down := false, false
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -117,6 +117,8 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 			return nil
 		case r.IntN(100) < n.refused:
 			return &n.refusal
+		case q.Verb == "list":
+			lists++
 		}
 		return nil
 	}})
@@ -175,18 +177,19 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 	for _, d := range lates {
 		mean += d / time.Duration(len(lates))
 	}
-	return mean
+	return mean, lists
 }
 
 // On networks that stay bad, an informer hears of changes in the same order of time as
 // client-go's: no outage, no refusal and no watch that is cut makes it late for longer. What the
-// bounds leave are rows of refusals, of which client-go's waits are shorter.
+// bounds leave are rows of refusals, of which client-go's waits are shorter. Nor does it list more
+// than once a BackoffMax.
 func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
 	seed := testkit.Seed(t)
 	for i := range uint64(testkit.Trials(24)) {
 		n := newNetwork(rand.New(rand.NewPCG(seed, i)))
 		synctest.Test(t, func(t *testing.T) {
-			mean := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
+			mean, lists := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
 				src, err := source.FromConfig[object](config, corev1.SchemeGroupVersion.WithResource("configmaps"), source.Options{})
 				if err != nil {
 					t.Error(err)
@@ -206,7 +209,7 @@ func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
 				}
 				_ = inf.Run(ctx)
 			})
-			theirs := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
+			theirs, _ := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
 				client := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient()
 				inf := kc.NewSharedInformer(kc.NewListWatchFromClient(client, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0)
 				_ = inf.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {}) // the default one sleeps by another bubble's time
@@ -218,6 +221,9 @@ func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
 			})
 			if mean > 2*theirs+5*time.Second {
 				t.Errorf("network %d %+v: %v, and client-go %v", i, n, mean, theirs)
+			}
+			if most := 20 + int(3*time.Hour/(30*time.Second)); lists > most {
+				t.Errorf("network %d %+v: %d lists", i, n, lists)
 			}
 		})
 	}

@@ -99,6 +99,35 @@ func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
 	})
 }
 
+// A source without bookmarks, whose next watch is refused, never ends one that is open, whatever
+// timeout was asked for, and always has something to send.
+func TestAListThatIsDueComesIfNoWatchEnds(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		failure := []Failure{{Class: Throttled, RetryAfter: Second}, {Class: Transport, Unanswered: true, Unreachable: true}}[s.rand.IntN(2)]
+		watches, version, open := 0, 1000, Nanos(0)
+		return func(e Effect) error {
+			switch {
+			case e.Kind != Watch || e.Request.Verb != VerbWatch:
+				s.answer(e)
+			case watches == 0 || s.m.Refusals == 1 && w.chance(2):
+				watches++
+				s.step(Input{Kind: Ended, Failure: failure})
+			case s.relist > 0 && s.now >= s.relist:
+				s.step(Input{Kind: RelistDue})
+			default:
+				if s.now, version = s.now+10*Second, version+1; !s.m.Missed {
+					open = s.now
+				}
+				s.step(Input{Kind: Event, Event: Modified, Version: strconv.Itoa(version)})
+			}
+			if s.now-open > 10*Minute {
+				return fmt.Errorf("no list since %s", duration(open))
+			}
+			return nil
+		}
+	})
+}
+
 // Each watch brings something, and is silent after a while. The next request fails once.
 func TestOneFailureAfterWatchesOfMinutesIsNoRow(t *testing.T) {
 	each(t, func(s *stuck, w *world) func(Effect) error {
@@ -224,7 +253,8 @@ type stuck struct {
 	noise    EventType
 	last     Nanos // how long a watch lasts at most
 	next     Effect
-	lists    int // since the last wait
+	relist   Nanos // the watch under way ends then; 0 for never
+	lists    int   // since the last wait
 }
 
 func newStuck(seed, i uint64) *stuck {
@@ -314,7 +344,9 @@ func (s *stuck) step(in Input) {
 	for _, e := range s.m.Step(in) {
 		switch e.Kind {
 		case List, Watch, Wait:
-			s.next = e
+			s.next, s.relist = e, 0
+		case RelistAfter:
+			s.relist = s.now + e.Min
 		}
 	}
 }

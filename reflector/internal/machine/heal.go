@@ -24,7 +24,7 @@ func (s *State) Degraded() bool { return s.Heal.Cause.Class != NoFailure }
 // lost handles a watch event whose object has no readable identity. The watch
 // goes on; a relist is scheduled.
 func (m *Machine) lost(f Failure) {
-	if m.Doubtful {
+	if m.Doubtful || !m.Degraded() {
 		m.Heal.Scheduled = false // a list is certain now, and sooner
 	}
 	m.degrade(f, 1)
@@ -82,19 +82,20 @@ func (m *Machine) differs(f Failure, cause ListCause) {
 // probe follows that watch anyway, the relist ends it only if it outlives its timeout.
 func (m *Machine) scheduleRelist() {
 	h := &m.Heal
-	if !m.Degraded() || h.Scheduled || m.Phase != Watching {
+	follows := m.Renumbered || m.Doubtful || !m.Degraded() && m.missed()
+	if h.Scheduled || m.Phase != Watching || !follows && !m.Degraded() {
 		return
 	}
-	if m.Renumbered || m.Doubtful {
-		h.Scheduled = true
-		left := max(0, m.config.WatchTimeoutMax+watchGrace-m.age())
+	h.Scheduled = true
+	if follows {
+		_, longest := m.watchTimeout()
+		left := max(0, longest+watchGrace-m.age())
 		m.emit(Effect{Kind: RelistAfter, Min: left, Max: left})
 		return
 	}
 	if h.Since == 0 {
 		h.Since = m.now
 	}
-	h.Scheduled = true
 	d := doubled(m.config.BackoffMin, h.Attempts, max(healMax, m.config.BackoffMax))
 	passed := m.now - h.Since
 	m.emit(Effect{Kind: RelistAfter, Min: max(0, d-passed), Max: max(0, 2*d-passed)})

@@ -290,11 +290,11 @@ func (w *world) step(in Input) error {
 			return fmt.Errorf("version went from %s to %s", before.Version, after.Version)
 		}
 	}
-	if after.Heal.Scheduled && (after.Phase != Watching || !after.Degraded()) {
+	if after.Heal.Scheduled && after.Phase != Watching {
 		return fmt.Errorf("armed in %v", after.Phase)
 	}
-	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Scheduled && !after.Renumbered && !after.Doubtful {
-		return fmt.Errorf("degraded, and nothing arranged")
+	if (after.Degraded() || after.Missed) && after.Request.Verb == VerbWatch && !after.Heal.Scheduled {
+		return fmt.Errorf("a list is due, and nothing arranged")
 	}
 	if err := inOrder(&before, in, after, effects); err != nil {
 		return err

@@ -14,13 +14,19 @@ func (m *Machine) watch(resumed bool) {
 	m.Synthetic = noVersion(r.Version)
 	m.Resumed = resumed
 	m.watchBegins()
-	least, most := m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
-	if m.Missed {
-		least, most = min(least, missedWatch/2), min(most, missedWatch)
-	}
+	least, most := m.watchTimeout()
 	m.emit(Effect{Kind: Watch, Request: r, Min: least, Max: most,
 		Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
 	m.scheduleRelist()
+}
+
+// watchTimeout returns how long a watch may be asked to last.
+func (m *Machine) watchTimeout() (least, most Nanos) {
+	least, most = m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
+	if m.Missed {
+		least, most = min(least, missedWatch/2), min(most, missedWatch)
+	}
+	return least, most
 }
 
 // live handles one event of a watch.
@@ -236,7 +242,8 @@ func (m *Machine) brokenOff(f Failure) {
 // A source that is not known to have a history is listed after the first wait, since another
 // watch may not send what was missed. A server that is busy is given time, and listed after the
 // watch that it grants. So is one that cannot be reached, which can answer no list either,
-// unless only watches do not reach it.
+// unless only watches do not reach it. A list that has to keep a longer distance from the one
+// before than a wait is leaves the time to a watch as well, except if a fake might be watched.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
@@ -252,7 +259,7 @@ func (m *Machine) refused(f Failure) {
 	case f.Class == Server:
 		patience = m.config.RefusalPatience
 	}
-	if m.now-m.RefusedSince < patience || m.Refusals == 1 && m.hasHistory() {
+	if m.now-m.RefusedSince < patience || m.Refusals == 1 && m.hasHistory() || !m.Fake && m.untilList() > m.delay() {
 		m.Missed = m.Missed || !m.hasHistory()
 		m.wait(f, false)
 		return
