@@ -79,9 +79,9 @@ type Options struct {
 	// Retry-After still bounds it. The wait between relists that heal still depends on
 	// BackoffMin. Called from Run's goroutine.
 	Delay func() time.Duration
-	// BackoffReset is how long after the first failure in a row, or after the last list, the
-	// distance between lists starts again from BackoffMin, if a watch has held in between. All
-	// other waits do so as soon as a watch has held for twice BackoffMin.
+	// BackoffReset is how long after the last list the distance between lists starts again from
+	// BackoffMin. Other waits do so as soon as a watch has held for twice BackoffMin, or watches
+	// have followed each other for BackoffReset.
 	BackoffReset time.Duration
 
 	// InitialEventsProgress is how long streamed initial events may make no progress.

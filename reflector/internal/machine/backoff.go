@@ -6,12 +6,6 @@ type Backoff struct {
 	Attempts int
 	// Asked counts those since then that were as long as a server that throttles asked for.
 	Asked int
-	// Hurried is whether the one relist without a wait has been used.
-	Hurried bool
-	// Since is when the row began, with a wait or with that relist.
-	Since Nanos
-	// Watched is whether a watch has held since then.
-	Watched bool
 	// ListFailed is whether a list that is needed was refused, and none has come since.
 	ListFailed bool
 	// Lists counts the lists in a row, of which none came HealthAfter after the one before. The
@@ -33,31 +27,14 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm resets the backoff if the row of waits began long ago and a watch has held since, or watches
-// have followed each other for as long. A list that is refused goes on with its row over the
-// watches between.
-func (m *Machine) calm() {
-	b := &m.Backoff
-	watched := b.Watched || m.Phase == Watching && m.now-m.Since >= m.config.HealthAfter
-	if watched && !b.ListFailed && m.now-b.Since >= m.config.HealthAfter {
-		b.Attempts, b.Asked, b.Hurried = 0, 0, false
-	}
-	if b.Attempts == 0 && !b.Hurried {
-		b.Since, b.Watched = m.now, false
-	}
-}
-
 // held reports whether the watch that ends has held for longer than a first wait.
 func (m *Machine) held() bool { return m.age() >= 2*m.config.BackoffMin }
 
-// endRow makes the next wait a first one after a watch that was open and has held: on a network
-// that cuts every watch, none may hold for as long as calm wants.
-func (m *Machine) endRow() {
-	if b := &m.Backoff; m.held() {
-		b.Watched = true
-		if !b.ListFailed {
-			b.Attempts = 0
-		}
+// endRow makes the next wait a first one if watches hold. A list that is refused goes on with its
+// row over the watches between.
+func (m *Machine) endRow(hold bool) {
+	if b := &m.Backoff; hold && !b.ListFailed {
+		b.Attempts, b.Asked = 0, 0
 	}
 }
 
@@ -70,11 +47,16 @@ func (m *Machine) countList() {
 	b.Lists, b.ListAt, b.ListFailed = b.Lists+1, m.now, false
 }
 
+// inRow reports whether lists are in a row. The second need not wait for the sake of the first.
+func (m *Machine) inRow() bool {
+	return m.Backoff.Lists >= 2 && m.now-m.Backoff.ListAt < m.config.HealthAfter
+}
+
 // untilList is how long another list has to wait for the sake of those before it: watches that
-// hold in between do not make lists cheaper. The second in a row need not.
+// hold in between do not make lists cheaper.
 func (m *Machine) untilList() Nanos {
 	b := &m.Backoff
-	if b.Lists < 2 || m.now-b.ListAt >= m.config.HealthAfter {
+	if !m.inRow() {
 		return 0
 	}
 	return max(0, b.ListAt+doubled(m.config.BackoffMin, b.Lists-2, m.config.BackoffMax)-m.now)
@@ -83,7 +65,8 @@ func (m *Machine) untilList() Nanos {
 // wait reports f, gives up what is under way, and waits before the next
 // request: a list if relist is set, else a watch.
 func (m *Machine) wait(f Failure, relist bool) {
-	m.calm()
+	// Watches that have followed each other for long hold, however short each was.
+	m.endRow(m.Phase == Watching && m.now-m.Since >= m.config.HealthAfter)
 	m.fail(f)
 	m.leave()
 	d, asked := m.delay(), min(f.RetryAfter, maxRetryAfter)
@@ -105,14 +88,13 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
 }
 
-// hurry lists again at once, but only the first time in a row.
+// hurry lists again because of f: at once, unless lists are in a row.
 func (m *Machine) hurry(f Failure) {
-	m.calm()
-	if m.Backoff.Hurried {
+	if m.inRow() {
 		m.wait(f, true)
 		return
 	}
-	m.Backoff.Hurried = true
+	m.report(f)
 	m.listAnew()
 }
 

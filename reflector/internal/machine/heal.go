@@ -69,13 +69,12 @@ func (m *Machine) expect(f Failure, cause ListCause) {
 func (m *Machine) differs(f Failure, cause ListCause) {
 	f.Class, f.At, f.Request = Protocol, m.now, m.last
 	m.expect(f, cause)
-	m.calm()
-	if m.Backoff.Hurried {
+	if m.inRow() {
 		m.resume()
 		return
 	}
 	m.because(m.Heal.List)
-	m.hurry(f)
+	m.listAnew()
 }
 
 // scheduleRelist schedules the relist that ends the watch under way. If a list or a

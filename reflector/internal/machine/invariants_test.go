@@ -121,8 +121,7 @@ func relistReason(before *State, in Input, after *State) error {
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case before.Request.Verb == VerbProbe && before.Doubtful:
 	case in.Kind == RelistDue && before.Degraded():
-	case in.Kind == Differs && !before.Backoff.Hurried:
-	case in.Kind == Differs && after.Backoff.Hurried:
+	case in.Kind == Differs && !inRow(before, in):
 	case before.missed() && in.Kind == RelistDue:
 	case (before.Renumbered || before.missed()) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:

@@ -79,7 +79,7 @@ func reason(before *State, in Input, after *State) ListCause {
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 		return CauseRestored
 	case in.Kind == RelistDue && !(before.missed() && (before.Doubtful || !before.Degraded())) ||
-		in.Kind == Differs && !((before.Renumbered || before.missed()) && before.Backoff.Hurried && after.Backoff.Hurried && !calmed(before, in)):
+		in.Kind == Differs && !((before.Renumbered || before.missed()) && inRow(before, in)):
 		return after.Heal.List
 	case ended && before.Request.Verb == VerbWatch && f == Expired:
 		return CauseExpired
@@ -103,12 +103,10 @@ func dueAfter(before *State) ListCause {
 	return CauseRestored
 }
 
-// calmed is whether the row of waits begins anew with this input.
-func calmed(before *State, in Input) bool {
-	age := in.At - before.RequestAt
-	open := in.Kind == Event || in.Failure.Class == NoFailure || in.Failure.Class == Transport && !in.Failure.Unanswered && !in.Failure.Malformed && !in.Failure.Limit
-	watched := before.Backoff.Watched || before.Phase == Watching && (in.At-before.Since >= testConfig().HealthAfter || open && age >= 2*testConfig().BackoffMin)
-	return watched && !before.Backoff.ListFailed && (before.Phase != Listing || before.Optional) && in.At-before.Backoff.Since >= testConfig().HealthAfter
+// inRow is whether lists are in a row when in comes.
+func inRow(before *State, in Input) bool {
+	m := Machine{State: *before, config: testConfig(), now: in.At}
+	return m.inRow()
 }
 
 func sum(counts []uint64) (total uint64) {

@@ -53,7 +53,7 @@ func (m *Machine) live(in *Input) {
 		}
 	case Error:
 		m.watchOver(in.Failure.end())
-		m.endRow()
+		m.endRow(m.held())
 		m.watchFailed(in.Failure, true)
 	case Unknown:
 		m.eventCame()
@@ -159,7 +159,7 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.Contact = m.now
-		m.endRow()
+		m.endRow(m.held())
 		m.healthy()
 		m.resume()
 		return
@@ -186,10 +186,6 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		} else {
 			m.because(CauseRepair)
 		}
-		m.calm()
-		if !m.Backoff.Hurried {
-			m.report(f) // else the wait does
-		}
 		m.hurry(f)
 	case f.Class == NotFound:
 		m.because(CauseNotFound)
@@ -213,7 +209,7 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 // meanwhile, and keeps its distance from the list before.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
-	m.endRow()
+	m.endRow(m.held())
 	relist := m.missed() && !m.Renumbered
 	switch f.Class {
 	case Transport, Server, Other:
