@@ -99,6 +99,42 @@ func TestWatchesThatHoldDoNotMakeListsFrequent(t *testing.T) {
 	})
 }
 
+// Pages are answered, but each list whose version expires between them: or only lists in one piece.
+// What must not come may come once a version has expired, or on no condition.
+func TestAListComesInPagesOrWhole(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		whole, expires, lists := w.chance(2), w.chance(2), 0
+		failure := []Failure{cutOff, refusedByServer, {Class: Protocol, Err: Truncated}}[s.rand.IntN(3)]
+		page := func(token string) {
+			s.step(Input{Kind: Page, Items: 1, Version: "100", Continue: token})
+			s.step(Input{Kind: Ended})
+		}
+		return func(e Effect) error {
+			r := e.Request
+			switch {
+			case s.m.Synced:
+				s.now = 2 * Hour
+			case e.Kind != List || r.Verb != VerbList:
+				s.answer(e)
+			case r.Continue == "" && r.Limit == 0 && !whole:
+				s.now += 5 * Second
+				s.step(Input{Kind: Ended, Failure: failure})
+			case r.Continue == "" && r.Limit > 0:
+				lists++
+				page("next")
+			case r.Continue != "" && (whole || expires && w.chance(2) || lists == 1):
+				s.step(Input{Kind: Ended, Failure: Failure{Class: Expired}})
+			default:
+				page("")
+			}
+			if s.now > Hour && !s.m.Synced {
+				return fmt.Errorf("no list has come; whole %v", whole)
+			}
+			return nil
+		}
+	})
+}
+
 // A source without bookmarks, whose next watch is refused, never ends one that is open, whatever
 // timeout was asked for, and always has something to send.
 func TestAListThatIsDueComesIfNoWatchEnds(t *testing.T) {

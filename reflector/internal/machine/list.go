@@ -194,7 +194,7 @@ func (m *Machine) listFailed(f Failure) {
 	case NotFound:
 		m.vanished()
 	}
-	m.Paged = false
+	m.Paged, m.Unpaged = false, false // what could not come in one piece may come in pages
 	switch f.Class {
 	case Invalid, Foreign, Other, Protocol:
 		m.Unlisted = true

@@ -20,10 +20,11 @@ func (m *Machine) watch(resumed bool) {
 	m.scheduleRelist()
 }
 
-// watchTimeout returns how long a watch may be asked to last.
+// watchTimeout returns how long a watch may be asked to last: not for long if a list follows it, or
+// only its end tells that all is well again.
 func (m *Machine) watchTimeout() (least, most Nanos) {
 	least, most = m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
-	if m.Missed {
+	if m.Missed || m.Failure.Class != NoFailure && m.Cadence.Intervals == 0 {
 		least, most = min(least, missedWatch/2), min(most, missedWatch)
 	}
 	return least, most
@@ -207,6 +208,9 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 // time, and none as long as those that an outage before led to. So is one of a server that
 // is not known to have a history, unless a list follows, which finds what happened
 // meanwhile, and keeps its distance from the list before.
+//
+// One that held was answered, so all is well again: behind a proxy that cuts quiet watches, no
+// bookmark may ever say so.
 func (m *Machine) brokenOff(f Failure) {
 	m.Refusals, m.Polling = 0, false
 	m.endRow(m.held())
@@ -214,7 +218,13 @@ func (m *Machine) brokenOff(f Failure) {
 	switch f.Class {
 	case Transport, Server, Other:
 		if m.Advanced || m.held() || !relist && !m.hasHistory() {
-			if !m.Advanced {
+			switch {
+			case m.Advanced:
+			case m.held():
+				m.report(f)
+				m.Contact = max(m.Contact, m.RequestAt) // it was answered then
+				m.recovered()
+			default:
 				m.fail(f)
 			}
 			m.leave()
