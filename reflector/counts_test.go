@@ -76,7 +76,7 @@ func TestEachFailureIsCountedByVerbAndCodeAndEachListByItsCause(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, Options{DisableWatchList: true}, c.answers, func(t *testing.T, p *playing) {
-				p.pass(90 * time.Second)
+				p.pass(time.Minute + 500*time.Millisecond)
 				s := p.Status()
 				if got := counted(s); got != c.want {
 					t.Errorf("%s\nwant %s", got, c.want)

@@ -31,7 +31,7 @@ func TestASilentStreamIsWatchedAgainAfterThreeBookmarkIntervals(t *testing.T) {
 			play(t, Options{DisableWatchList: true, Rand: highest}, []answer{
 				lists("5"), tc.stream, sends(silence, event(source.Added, "b", "9")),
 			}, func(t *testing.T, p *playing) {
-				p.pass(9 * time.Minute)
+				p.pass(7*time.Minute + 20*time.Second)
 				expect(t, "requests", p.script.heard(),
 					`0s list "0" limit=500 continue=""`, `0s watch "5"`, tc.silent+` watch "7"`)
 				s := p.Status()

@@ -164,6 +164,39 @@ func TestAListThatIsDueComesIfNoWatchEnds(t *testing.T) {
 	})
 }
 
+// A server sends bookmarks for an hour, and none from then on. Only others write.
+func TestAServerThatSendsBookmarksNoMoreIsNotSilent(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		version := func() string { return strconv.Itoa(100 + int(s.now/Second)) }
+		return func(e Effect) error {
+			if e.Kind == List && e.Request.Verb != VerbStream {
+				s.step(Input{Kind: Page, Items: 1, Version: version()})
+				s.step(Input{Kind: Ended})
+				return nil
+			}
+			if e.Kind != Watch || e.Request.Verb != VerbWatch {
+				s.answer(e)
+				return nil
+			}
+			end := s.now + e.Min + Nanos(s.rand.Int64N(int64(e.Max-e.Min)))
+			for s.now+Minute < min(end, Hour) {
+				s.now += Minute
+				s.step(Input{Kind: Event, Event: Bookmark, Version: version()})
+			}
+			how := Ended
+			if idle := s.m.idle(); idle > 0 && s.now+idle < end {
+				end, how = s.now+idle, TimedOut
+			}
+			s.now = max(s.now, end)
+			if silent := s.now - s.m.Contact; s.m.BookmarkInterval() > 0 && silent > s.m.BookmarkInterval()+5*Minute {
+				return fmt.Errorf("nothing came for %s, and bookmarks count as coming each %s", duration(silent), duration(s.m.BookmarkInterval()))
+			}
+			s.step(Input{Kind: how})
+			return nil
+		}
+	})
+}
+
 // Each watch brings something, and is silent after a while. The next request fails once.
 func TestOneFailureAfterWatchesOfMinutesIsNoRow(t *testing.T) {
 	each(t, func(s *stuck, w *world) func(Effect) error {

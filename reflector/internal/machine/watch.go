@@ -21,10 +21,11 @@ func (m *Machine) watch(resumed bool) {
 }
 
 // watchTimeout returns how long a watch may be asked to last: not for long if a list follows it, or
-// only its end tells that all is well again.
+// perhaps only its end tells that all is well.
 func (m *Machine) watchTimeout() (least, most Nanos) {
 	least, most = m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
-	if m.Missed || m.Failure.Class != NoFailure && m.Cadence.Intervals == 0 {
+	failing := m.Failure.Class != NoFailure && m.Cadence.Intervals == 0 && !m.Fake
+	if m.Missed || m.Cadence.Suspected > 0 || failing {
 		least, most = min(least, missedWatch/2), min(most, missedWatch)
 	}
 	return least, most
@@ -160,6 +161,9 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.Contact = m.now
+		if m.Cadence.Suspected > 0 {
+			m.Cadence = Cadence{} // two watches without a bookmark: the server sends none any more
+		}
 		m.endRow(m.held())
 		m.healthy()
 		m.resume()
