@@ -83,8 +83,8 @@
 // from then on there is one list for each wait, 30 to 60 s apart, until a watch is open
 // again: so a role with list but not watch is followed by polling, and Status names the
 // refused watch all the while. If that list fails as well, the next wait leads to a
-// watch. A server that throttles is listed only after a minute, and one that refuses
-// connections after five.
+// watch. A server that throttles, or says when to come again, is listed only after a
+// minute, and one that refuses connections after five.
 //
 // A watch that lasts a second or more and is then broken off or goes silent, each time and
 // with nothing new in it, is not told from one on which nothing happens, which proxies cut

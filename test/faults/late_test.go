@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	kc "k8s.io/client-go/tools/cache"
@@ -51,8 +52,9 @@ func newNetwork(r *rand.Rand) network {
 	n.refusal = []apiserver.Fault{
 		{Answer: unavailable()}, {Answer: internal()}, {Answer: apierrors.NewTimeoutError("slow", 0)},
 		{Answer: badGateway()}, {Refuse: true}, {Answer: apierrors.NewTooManyRequests("slow down", 1)},
-	}[r.IntN(6)]
-	if n.refusal.Answer != nil && apierrors.IsTooManyRequests(n.refusal.Answer) {
+		{Answer: apierrors.NewServerTimeout(schema.GroupResource{Resource: "configmaps"}, "list", 1)},
+	}[r.IntN(7)]
+	if _, asks := apierrors.SuggestsClientDelay(n.refusal.Answer); asks {
 		n.refused = r.IntN(75)
 	}
 	return n

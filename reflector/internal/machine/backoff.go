@@ -4,7 +4,7 @@ package machine
 type Backoff struct {
 	// Attempts counts the waits in a row that doubled the next one.
 	Attempts int
-	// Asked counts those since then that were as long as a server that throttles asked for.
+	// Asked counts those since then that were as long as the server asked for.
 	Asked int
 	// ListFailed is whether a list that is needed was refused, and none has come since.
 	ListFailed bool
@@ -70,7 +70,7 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.fail(f)
 	m.leave()
 	d, asked := m.delay(), min(f.RetryAfter, maxRetryAfter)
-	if f.Class == Throttled && asked > 0 && m.last.Once() && m.Backoff.Asked < askedRetries {
+	if asked > 0 && m.last.Once() && m.Backoff.Asked < askedRetries {
 		m.Backoff.Asked++
 		d = min(max(asked/4, m.config.BackoffMin), m.config.BackoffMax)
 	} else {

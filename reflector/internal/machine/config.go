@@ -51,8 +51,8 @@ const (
 	// has expired. Another list follows the watch, of missedWatch at most.
 	listAttempts = 6
 	missedWatch  = Minute
-	// askedRetries is how many waits are as long as a server that throttles asks for, before one
-	// doubles the next.
+	// askedRetries is how many waits are as long as the server asks for, before one doubles the
+	// next.
 	askedRetries = 10
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.

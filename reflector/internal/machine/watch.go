@@ -264,7 +264,7 @@ func (m *Machine) refused(f Failure) {
 	switch {
 	case f.Unreachable:
 		patience = unreachablePatience
-	case f.Class == Throttled:
+	case f.Class == Throttled, f.RetryAfter > 0:
 		patience = busyPatience
 	case f.Class == Server:
 		patience = m.config.RefusalPatience
