@@ -88,7 +88,8 @@
 //
 // A watch that lasts a second or more and is then broken off or goes silent, each time and
 // with nothing new in it, is not told from one on which nothing happens, which proxies cut
-// as well: it leads to no list, as in client-go.
+// as well: it leads to no list, as in client-go. Nor does one that was never answered; but
+// then Status fails until one is.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.
@@ -158,7 +159,8 @@
 // Otherwise it may have been alive, and its idle time counts as an interval from
 // then on: a false alarm costs one watch, and the next idle timeout is three times
 // as long. The same holds for a watch that was dead while nothing changed, which
-// cannot be told from a false alarm.
+// cannot be told from a false alarm. If the server ends that next watch as it should,
+// and no bookmark came on it either, a list follows, and the interval is learned anew.
 //
 // Where a server sends no bookmarks, only a watch that is idle past the timeout
 // that was asked for (5 to 10 minutes) is given up, 30 s later.

@@ -140,7 +140,7 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	switch {
 	case d.next.Kind != 0 || parent.Err() != nil:
 	case context.Cause(ctx) == errTimedOut:
-		d.step(machine.Input{Kind: machine.TimedOut})
+		d.step(machine.Input{Kind: machine.TimedOut, Failure: machine.Failure{Unanswered: unanswered(err)}})
 	case context.Cause(ctx) == errRelistDue:
 		d.step(machine.Input{Kind: machine.RelistDue})
 	case context.Cause(ctx) == errDiffers:

@@ -56,7 +56,7 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			play(t, Options{DisableWatchList: true}, []answer{tc.list, sends(silence, tc.events...)}, func(t *testing.T, p *playing) {
-				p.pass(4 * time.Minute) // the watch lives for 5 minutes at least
+				p.pass(time.Minute) // a doubt ends the watch after 90 s
 				expect(t, "sink", p.sink.said(), tc.want...)
 				if n := len(p.script.asked); n != 2 {
 					t.Errorf("%d requests:\n%s", n, p.script.heard())

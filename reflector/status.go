@@ -3,6 +3,7 @@ package reflector
 import (
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/wallclock"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -95,7 +96,8 @@ type Status struct {
 	// bookmark for.
 	BookmarkInterval time.Duration
 	// LastContact is when the server last sent a page, an event or a bookmark, or ended a
-	// watch without an error. Zero before the first.
+	// watch without an error; or when a watch was begun that was broken off later. Zero before
+	// the first.
 	LastContact time.Time
 	// Unreadable counts objects whose identity could not be read.
 	Unreadable uint64
@@ -203,7 +205,7 @@ func (r *Reflector[T]) wrap(f *machine.Failure) error {
 
 // time converts the machine's time to wall-clock time.
 func (r *Reflector[T]) time(at machine.Nanos) time.Time {
-	return r.origin.Add(time.Duration(at))
+	return wallclock.At(r.origin, time.Duration(at))
 }
 
 // share copies the machine's state to where Status reads it, and calls OnStatus if one

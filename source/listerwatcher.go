@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"reflect"
 	"runtime/debug"
 	"sync"
@@ -245,8 +246,10 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	defer p.leave()
 	res, a, err := p.wait(ctx, req.OnOpen)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return &url.Error{Op: "Watch", URL: s.name, Err: err} // lw has not returned
 	case err != nil:
-		return failed(ctx, err)
+		return err
 	case a != nil:
 		return s.watchIntercepted(ctx, p, a, &req, yield)
 	case res.err != nil:

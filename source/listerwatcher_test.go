@@ -270,7 +270,7 @@ func TestABlockingCallDoesNotOutliveItsContextInList(t *testing.T) {
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := src.Watch(ctx, WatchRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded || time.Since(start) != 2*time.Minute {
+		if err := src.Watch(ctx, WatchRequest[*corev1.Pod]{}, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 2*time.Minute {
 			t.Errorf("watch: after %v: %v", time.Since(start), err)
 		}
 		close(release)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 )
 
@@ -193,7 +195,7 @@ func (s *restSource[T]) list(ctx context.Context, req ListRequest[T], yield func
 func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	body, err := s.openWatch(ctx, &req)
 	if err != nil {
-		return failed(ctx, err)
+		return notOpened(ctx, err)
 	}
 	defer body.Close()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
@@ -250,6 +252,16 @@ func acceptHeader(req *rest.Request) string {
 func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	return err
+}
+
+// notOpened is failed for a watch that never was open. That ctx ended it before any answer came
+// remains known: then it is a *url.Error.
+func notOpened(ctx context.Context, err error) error {
+	request, ok := errtype.As[*url.Error](err)
+	if err = failed(ctx, err); ok && ctx.Err() != nil {
+		return &url.Error{Op: request.Op, URL: request.URL, Err: err}
 	}
 	return err
 }

@@ -21,6 +21,9 @@ const (
 	// passing is how long a failure that often passes is only a Warning, if the store
 	// can be read meanwhile.
 	passing = 30 * time.Second
+	// unanswered is the same while a new watch is under way. One that is answered says so in
+	// less.
+	unanswered = 5 * time.Minute
 	// recently is how long a past failure is reported. flapping is how many failures
 	// within ten minutes are a Warning.
 	recently = 5 * time.Minute
@@ -123,7 +126,9 @@ func (i *Informer) failure(p *finder) {
 		asked = p.now.Sub(i.LastErrorTime) // a watch was followed by one at once
 	}
 	if i.Phase == reflector.Watching && asked > lateBookmark {
-		severity = Warning
+		if i.Synced && p.now.Sub(since) < unanswered {
+			severity = Warning
+		}
 		what += "; a new watch was begun " + quantity.Duration(asked) + " ago, and nothing came on it yet"
 		do = "wait for the first event or bookmark, which comes within a minute even if nothing changes; if none does: " + do
 	}

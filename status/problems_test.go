@@ -72,9 +72,13 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		{"unreachable, and nothing to read", func(i *Informer) { fails(syscall.ECONNREFUSED, time.Second)(i); i.Synced = false },
 			Broken, CauseUnreachable, time.Second, "connection refused", ""},
 		{"a new watch that nothing came on", func(i *Informer) {
+			fails(syscall.ECONNRESET, 2*time.Minute)(i)
+			i.Phase, i.Since, i.LastErrorTime = reflector.Watching, ago(time.Hour), ago(20*time.Second)
+		}, Warning, CauseUnreachable, 2 * time.Minute, "a new watch was begun 20s ago", "wait for the first event or bookmark, which comes within a minute even if nothing changes; if none does: see whether the API server runs"},
+		{"watches that nothing comes on for long", func(i *Informer) {
 			fails(syscall.ECONNRESET, time.Hour)(i)
 			i.Phase, i.Since, i.LastErrorTime = reflector.Watching, ago(time.Hour), ago(20*time.Second)
-		}, Warning, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", "wait for the first event or bookmark, which comes within a minute even if nothing changes; if none does: see whether the API server runs"},
+		}, Broken, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", ""},
 		{"of a make that does not know since when", func(i *Informer) { fails(errForbidden, 0)(i); i.FailingSince = time.Time{} },
 			Broken, CauseForbidden, time.Second, "403", ""},
 		{"not started", func(i *Informer) { i.Status = reflector.Status{} }, Note, CauseNotSynced, -1, "not started", "Run"},

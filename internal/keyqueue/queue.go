@@ -3,6 +3,8 @@ package keyqueue
 import (
 	"sync"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/wallclock"
 )
 
 // Queue is a work queue of keys; see the documentation of the package. All methods
@@ -317,5 +319,5 @@ type Timer interface {
 type systemClock struct{ began time.Time }
 
 func (c systemClock) Now() int64                                { return int64(time.Since(c.began)) }
-func (c systemClock) Time(ns int64) time.Time                   { return c.began.Add(time.Duration(ns)) }
+func (c systemClock) Time(ns int64) time.Time                   { return wallclock.At(c.began, time.Duration(ns)) }
 func (c systemClock) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,11 +44,12 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 		// The tenth is answered, and if that is a probe, the watch follows. No list was.
 		reqs := r.tookAll()
 		for i, q := range reqs {
-			if q.what != "watch "+at && q.what != "probe" && !(q.what == "list from "+at && q.fault) || q.fault != (i < 9) {
+			again := i > 9 && strings.HasPrefix(q.what, "watch ") // a watch after a failure is short
+			if q.what != "watch "+at && q.what != "probe" && !again && !(q.what == "list from "+at && q.fault) || q.fault != (i < 9) {
 				r.t.Errorf("request %d was for %s", i+1, q.what)
 			}
 		}
-		if n := len(reqs); n < 10 || n > 11 || reqs[n-1].what != "watch "+at {
+		if n := len(reqs); n < 10 || n > 15 {
 			r.t.Errorf("%d requests: %v", n, reqs)
 		}
 		r.heard("update o0=2", "delete o1")
@@ -114,7 +116,7 @@ func TestAnEventThatIsTruncatedIsNotTakenInAndComesAgain(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testbubble.Elapse(time.Minute)
+		testbubble.Elapse(20 * time.Second)
 		r.asked("watch "+at+"!", "watch "+at)
 		r.heard("update o0=2")
 	})

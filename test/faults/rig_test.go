@@ -123,6 +123,9 @@ func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
 	<-ended
 }
 
+// firstOf returns the first n of reqs. Watches of 30 to 60 s follow, while no bookmark has come.
+func firstOf(n int, reqs []request) []request { return reqs[:min(n, len(reqs))] }
+
 // asking asks for one encoding.
 type asking struct {
 	http.RoundTripper

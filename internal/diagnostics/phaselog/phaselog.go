@@ -155,8 +155,15 @@ func (l *Log) fails(now time.Time, s *reflector.Status, failures uint64, line Li
 	l.failed += failures
 	line.What, line.Err, line.Since = Fails, s.Recent.Last, l.since
 	line.Cause = string(status.CauseOf(line.Err))
+	over := s.Phase == reflector.Watching && s.LastError == nil && s.FailingSince.IsZero()
+	if over && l.told {
+		return l.well(line)
+	}
 	line, ok := l.limited(now, line, failures)
 	l.told = l.told || ok
+	if over { // no line would ever say so
+		l.failed, l.told = 0, false
+	}
 	return line, ok
 }
 

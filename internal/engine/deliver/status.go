@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/histogram"
+	"github.com/kinglet-go/kinglet/internal/wallclock"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -117,11 +118,11 @@ func (r *Registration[T]) report(s *Status) {
 		Err:              r.err,
 	}
 	if r.flight.since > 0 {
-		s.CallKey, s.CallSince = r.flight.key, r.hub.origin.Add(r.flight.since)
+		s.CallKey, s.CallSince = r.flight.key, wallclock.At(r.hub.origin, r.flight.since)
 	}
 	switch {
 	case r.replay.left > 0:
-		s.OldestPending = r.hub.origin.Add(r.replay.since)
+		s.OldestPending = wallclock.At(r.hub.origin, r.replay.since)
 	case r.queue.n > 0:
 		// A record pushed while the goroutine waits has no time, since the push wakes
 		// the goroutine. If the goroutine is late for want of CPU, the record's time
@@ -130,6 +131,6 @@ func (r *Registration[T]) report(s *Status) {
 		if *oldest == 0 {
 			*oldest = stampOf(now)
 		}
-		s.OldestPending = r.hub.origin.Add(now.Truncate(time.Millisecond) - oldest.age(now))
+		s.OldestPending = wallclock.At(r.hub.origin, now.Truncate(time.Millisecond)-oldest.age(now))
 	}
 }

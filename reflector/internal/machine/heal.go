@@ -88,6 +88,9 @@ func (m *Machine) scheduleRelist() {
 	h.Scheduled = true
 	if follows {
 		_, longest := m.watchTimeout()
+		if m.Degraded() && !m.Fake {
+			longest = min(longest, missedWatch) // the store is Degraded meanwhile
+		}
 		left := max(0, longest+watchGrace-m.age())
 		m.emit(Effect{Kind: RelistAfter, Min: left, Max: left})
 		return

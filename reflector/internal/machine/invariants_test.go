@@ -123,7 +123,7 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !inRow(before, in):
 	case before.missed() && in.Kind == RelistDue:
-	case (before.Renumbered || before.missed()) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
+	case (before.Renumbered || before.missed() || after.Missed) && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:
 		return fmt.Errorf("a relist without a reason")
 	}

@@ -228,7 +228,11 @@ func (m *Machine) probeFailed(f Failure) {
 		}
 	}
 	p.Refused, p.Broken, p.Unsure = 0, 0, f.Class == Transport && f.Err != Stalled
-	m.report(f)
+	if f.Err == Stalled {
+		m.fail(f) // perhaps nothing is answered any more
+	} else {
+		m.report(f)
+	}
 	m.Missed = m.Missed || !m.hasHistory()
 	m.watch(true)
 }

@@ -154,6 +154,7 @@ func (w *world) invent() Input {
 	}
 	switch in.Kind {
 	case TimedOut:
+		in.Failure.Unanswered = w.chance(2)
 		if w.chance(2) {
 			w.now += w.m.Cadence.idleTimeout()
 			in.At = w.now

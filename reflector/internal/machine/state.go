@@ -289,7 +289,7 @@ func (m *Machine) Step(in Input) []Effect {
 	case Ended:
 		m.ended(in.Failure)
 	case TimedOut:
-		m.timedOut()
+		m.timedOut(in.Failure.Unanswered)
 	case RelistDue:
 		if m.Phase == Watching {
 			m.watchOver(EndStopped)
@@ -415,8 +415,9 @@ func (m *Machine) ended(f Failure) {
 	}
 }
 
-// timedOut handles a request on which nothing came for too long.
-func (m *Machine) timedOut() {
+// timedOut handles a request on which nothing came for too long; unanswered is whether it was not
+// even answered.
+func (m *Machine) timedOut(unanswered bool) {
 	if m.Request.Verb == NoRequest {
 		return
 	}
@@ -433,9 +434,18 @@ func (m *Machine) timedOut() {
 			m.probeFailed(Failure{Class: Transport, Err: Stalled})
 			return
 		}
+		if unanswered {
+			relist := m.missed() && !m.Renumbered
+			if relist {
+				m.Cause = CauseRefused
+			}
+			m.wait(Failure{Class: Transport, Err: Stalled}, relist)
+			return
+		}
 		// The server should have sent a bookmark, or ended this watch. How long
-		// the connection has been dead is unknown.
+		// the connection has been dead is unknown, but it was answered.
 		m.idleWatchEnded()
+		m.healthy()
 		m.resume()
 	}
 }

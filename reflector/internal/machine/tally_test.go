@@ -91,6 +91,8 @@ func reason(before *State, in Input, after *State) ListCause {
 		return CauseRefused
 	case before.Request.Verb == VerbProbe && in.Kind != RelistDue && in.Kind != Differs:
 		return CauseRestored
+	case after.Missed && !before.Renumbered:
+		return CauseRefused
 	}
 	return dueAfter(before) // whatever ended the watch
 }

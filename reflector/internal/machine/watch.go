@@ -25,7 +25,7 @@ func (m *Machine) watch(resumed bool) {
 func (m *Machine) watchTimeout() (least, most Nanos) {
 	least, most = m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
 	failing := m.Failure.Class != NoFailure && m.Cadence.Intervals == 0 && !m.Fake
-	if m.Missed || m.Cadence.Suspected > 0 || failing {
+	if m.Missed || m.Cadence.Suspected > 0 && !m.Probe.Quiet || failing {
 		least, most = min(least, missedWatch/2), min(most, missedWatch)
 	}
 	return least, most
@@ -161,8 +161,10 @@ func (s *State) missed() bool { return s.Missed || !s.Fake && noVersion(s.Versio
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.Contact = m.now
-		if m.Cadence.Suspected > 0 {
-			m.Cadence = Cadence{} // two watches without a bookmark: the server sends none any more
+		if m.Cadence.Suspected > 0 && !m.Probe.Quiet {
+			// Two watches without a bookmark: the server sends none any more, or its watches
+			// bring nothing. So it is learned anew, after a list.
+			m.Cadence, m.Missed = Cadence{}, true
 		}
 		m.endRow(m.held())
 		m.healthy()
@@ -225,7 +227,6 @@ func (m *Machine) brokenOff(f Failure) {
 			switch {
 			case m.Advanced:
 			case m.held():
-				m.report(f)
 				m.Contact = max(m.Contact, m.RequestAt) // it was answered then
 				m.recovered()
 			default:
