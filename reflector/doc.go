@@ -89,7 +89,8 @@
 // A watch that lasts a second or more and is then broken off or goes silent, each time and
 // with nothing new in it, is not told from one on which nothing happens, which proxies cut
 // as well: it leads to no list, as in client-go. Nor does one that was never answered; but
-// then Status fails until one is.
+// then Status fails until one is, after which a list follows if the server is not known to
+// have a history.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.

@@ -164,6 +164,32 @@ func TestAListThatIsDueComesIfNoWatchEnds(t *testing.T) {
 	})
 }
 
+// A source without history answers watches for a while, then none, then again.
+func TestWhatHappenedWhileNoWatchWasAnsweredIsListed(t *testing.T) {
+	each(t, func(s *stuck, w *world) func(Effect) error {
+		from, to, listed := 10*Minute, 10*Minute+Nanos(s.rand.Int64N(int64(40*Minute))), Nanos(0)
+		return func(e Effect) error {
+			switch {
+			case e.Kind != Watch || e.Request.Verb != VerbWatch:
+				if e.Kind == List && e.Request.Verb == VerbList {
+					listed = s.now
+				}
+				s.answer(e)
+			case s.now >= from && s.now < to:
+				s.now += max(Minute, min(e.Min, 10*Minute))
+				s.step(Input{Kind: TimedOut, Failure: Failure{Unanswered: true}})
+			default:
+				s.now += e.Min
+				s.step(Input{Kind: Ended})
+			}
+			if s.now > to+15*Minute && listed < to-Minute {
+				return fmt.Errorf("watches were answered again at %s, and no list since %s", duration(to), duration(listed))
+			}
+			return nil
+		}
+	})
+}
+
 // A server sends bookmarks for an hour, and none from then on. Only others write.
 func TestAServerThatSendsBookmarksNoMoreIsNotSilent(t *testing.T) {
 	each(t, func(s *stuck, w *world) func(Effect) error {

@@ -439,6 +439,7 @@ func (m *Machine) timedOut(unanswered bool) {
 			if relist {
 				m.Cause = CauseRefused
 			}
+			m.Missed = m.Missed || !m.hasHistory()
 			m.wait(Failure{Class: Transport, Err: Stalled}, relist)
 			return
 		}
