@@ -356,7 +356,7 @@ func monitor(w watch.Interface, otherwise func()) *monitored {
 
 // stop stops the watch and waits until it is closed, as stopWatch does.
 func (m *monitored) stop() {
-	m.w.Stop()
+	stop(m.w)
 	select {
 	case <-m.gone:
 	case <-time.After(grace): // It breaks watch.Interface's promise to close.

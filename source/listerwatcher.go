@@ -319,22 +319,36 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRe
 // stopWatch stops w and reads it until it is closed, at most for grace: its sender
 // may be waiting for a reader. The error is a *PanicError.
 func stopWatch(w watch.Interface) error {
-	_, err := guard(func() (struct{}, error) { w.Stop(); return struct{}{}, nil })
-	if err != nil {
-		return err
-	}
-	late := time.After(grace)
-	for {
+	events, stopped, late := w.ResultChan(), stop(w), time.After(grace)
+	for events != nil || stopped != nil {
 		select {
-		case _, ok := <-w.ResultChan():
+		case _, ok := <-events:
 			if !ok {
-				return nil
+				events = nil
 			}
+		case err := <-stopped:
+			if err != nil {
+				return err
+			}
+			stopped = nil
 		case <-late:
 			// It breaks watch.Interface's promise to close.
 			return nil
 		}
 	}
+	return nil
+}
+
+// stop stops w on a goroutine, and returns where the result is sent, a *PanicError at most. The
+// Stop of client-go's watches waits for the first byte of an answer with gzip in Go 1.26, which
+// may never come.
+func stop(w watch.Interface) <-chan error {
+	stopped := make(chan error, 1)
+	go func() {
+		_, err := guard(func() (struct{}, error) { w.Stop(); return struct{}{}, nil })
+		stopped <- err
+	}()
+	return stopped
 }
 
 // objectOf returns the item of an object that lw returned, whose methods may panic.

@@ -254,6 +254,30 @@ func TestAWatchIsStoppedAndReadUntilItIsClosed(t *testing.T) {
 	})
 }
 
+// hanging is a watch whose Stop hangs until it is released.
+type hanging struct {
+	watch.Interface
+	release chan struct{}
+}
+
+func (h hanging) Stop() { <-h.release }
+
+func TestAWatchWhoseStopHangsIsLeftAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := hanging{watch.NewFake(), make(chan struct{})}
+		src := must(FromListerWatcher[*corev1.Pod](closures{
+			watch: func(metav1.ListOptions) (watch.Interface, error) { return w, nil },
+		}, Options{}))
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := src.Watch(ctx, WatchRequest[*corev1.Pod]{}, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute+grace {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		close(w.release)
+	})
+}
+
 func TestABlockingCallDoesNotOutliveItsContextInList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
