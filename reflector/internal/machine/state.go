@@ -437,7 +437,7 @@ func (m *Machine) timedOut(unanswered bool) {
 		if unanswered {
 			relist := m.missed() && !m.Renumbered
 			if relist {
-				m.Cause = CauseRefused
+				m.Cause, m.Polling = CauseRefused, true // the list will not say that all is well
 			}
 			m.Missed = m.Missed || !m.hasHistory()
 			m.wait(Failure{Class: Transport, Err: Stalled}, relist)
