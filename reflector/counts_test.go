@@ -75,8 +75,8 @@ func TestEachFailureIsCountedByVerbAndCodeAndEachListByItsCause(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			play(t, Options{DisableWatchList: true}, c.answers, func(t *testing.T, p *playing) {
-				p.pass(time.Minute + 500*time.Millisecond)
+			play(t, Options{DisableWatchList: true, Rand: highest}, c.answers, func(t *testing.T, p *playing) {
+				p.pass(90 * time.Second)
 				s := p.Status()
 				if got := counted(s); got != c.want {
 					t.Errorf("%s\nwant %s", got, c.want)

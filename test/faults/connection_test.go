@@ -49,7 +49,7 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 				r.t.Errorf("request %d was for %s", i+1, q.what)
 			}
 		}
-		if n := len(reqs); n < 10 || n > 15 {
+		if n := len(reqs); n < 10 || n > 15 || !strings.HasPrefix(reqs[n-1].what, "watch ") {
 			r.t.Errorf("%d requests: %v", n, reqs)
 		}
 		r.heard("update o0=2", "delete o1")
@@ -116,8 +116,8 @@ func TestAnEventThatIsTruncatedIsNotTakenInAndComesAgain(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		testbubble.Elapse(20 * time.Second)
-		r.asked("watch "+at+"!", "watch "+at)
+		testbubble.Elapse(time.Minute)
+		r.begins(r.took(), "watch "+at+"!", "watch "+at)
 		r.heard("update o0=2")
 	})
 }

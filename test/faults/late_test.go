@@ -192,9 +192,9 @@ func (n network) late(t *testing.T, seed uint64, run func(ctx context.Context, c
 }
 
 // On networks that stay bad, an informer hears of changes in the same order of time as
-// client-go's, and is well meanwhile: no outage, no refusal and no watch that is cut makes it late for longer. What the
-// bounds leave are rows of refusals, of which client-go's waits are shorter. Nor does it list more
-// than once a BackoffMax.
+// client-go's, and is well meanwhile: no outage, no refusal and no watch that is cut makes it late
+// for longer. What the bounds leave are rows of refusals, of which client-go's waits are shorter.
+// Nor does it list more than once a BackoffMax.
 func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
 	seed := testkit.Seed(t)
 	for i := range uint64(testkit.Trials(24)) {

@@ -123,8 +123,19 @@ func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
 	<-ended
 }
 
-// firstOf returns the first n of reqs. Watches of 30 to 60 s follow, while no bookmark has come.
-func firstOf(n int, reqs []request) []request { return reqs[:min(n, len(reqs))] }
+// begins is sequence for requests that only watches follow, all answered: a watch after a failure
+// lasts 30 to 60 s while no bookmark has come. It returns the requests of the sequence.
+func (r *rig) begins(reqs []request, whats ...string) []request {
+	r.t.Helper()
+	n := min(len(whats), len(reqs))
+	for _, q := range reqs[n:] {
+		if q.fault || !strings.HasPrefix(q.what, "watch ") {
+			r.t.Errorf("then asked for %v", reqs[n:])
+		}
+	}
+	r.sequence(reqs[:n], whats...)
+	return reqs[:n]
+}
 
 // asking asks for one encoding.
 type asking struct {

@@ -127,7 +127,7 @@ func TestWhenAuthenticationExpiresTheObjectsStayAndTheStatusSaysIt(t *testing.T)
 		// Whoever renews tokens has done so.
 		r.server.SetToken("first")
 		testbubble.Elapse(2 * time.Minute)
-		r.sequence(firstOf(1, r.took()), "watch "+at)
+		r.begins(r.took(), "watch "+at)
 		r.heard("update o0=2", "delete o1")
 		r.status(reflector.Watching, nil)
 	})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -47,7 +48,7 @@ func (d *demand[T]) counted() (whole, partial int) {
 }
 
 func quiet() {
-	time.Sleep(5 * time.Minute)
+	testbubble.Pass(5 * time.Minute)
 	synctest.Wait()
 }
 
@@ -157,7 +158,7 @@ func TestAnEventDuringTheReadOfAHeldObjectCounts(t *testing.T) {
 		d.run()
 		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Second})
 		d.Hold(mapKey("k"))
-		time.Sleep(5 * time.Second)
+		testbubble.Pass(5 * time.Second)
 		must(d.storage.Update(large("k", 60_000)))
 		quiet()
 		if obj, _ := d.Store().Get(mapKey("k")); source.IsPartial(obj) || d.Status().Budget.Whole < 60_000 {
@@ -224,12 +225,12 @@ func TestWhatFollowsTheInitialEventsIsShortToo(t *testing.T) {
 		d.run()
 		synctest.Wait()
 		must(d.storage.Put(large("m1", 5_600)))
-		time.Sleep(time.Minute)
+		testbubble.Pass(time.Minute)
 		if n := d.Store().Len() - len(d.wholeOnes()); n == 0 || d.Status().Budget.Short != n {
 			t.Errorf("%d objects are metadata; %+v", n, d.Status().Budget)
 		}
 		must(d.storage.Delete(corev1.Resource("configmaps"), types.NamespacedName{Namespace: "ns", Name: "m2"}, nil))
-		time.Sleep(time.Minute)
+		testbubble.Pass(time.Minute)
 		if whole := d.wholeOnes(); len(whole) != 2 {
 			t.Errorf("with room for all %v are whole; %+v", whole, d.Status().Budget)
 		}
@@ -291,9 +292,9 @@ func TestAnObjectThatIsReleasedWhileItIsReadLacksNoRoom(t *testing.T) {
 		d.run()
 		d.fault.Store(&apiserver.Fault{Delay: 10 * time.Second})
 		d.Hold(mapKey("other"))
-		time.Sleep(5 * time.Second)
+		testbubble.Pass(5 * time.Second)
 		d.Release(mapKey("other"))
-		time.Sleep(time.Minute)
+		testbubble.Pass(time.Minute)
 		synctest.Wait()
 		if b := d.Status().Budget; b.Short != 0 || b.Whole < 90_000 {
 			t.Errorf("%+v", b)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -163,7 +164,7 @@ func TestABudgetCountsWholeObjectsWhateverTransformThereIs(t *testing.T) {
 				if _, err := w.storage.Delete(corev1.Resource("configmaps"), keyed("a", "large"), nil); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Minute)
+				testbubble.Pass(time.Minute)
 				if b := o.Set.Status()[0].Budget; b.Short != n-5 || b.Used > limit || b.Used < 5*size {
 					t.Errorf("%+v, want five whole objects", b)
 				}
@@ -200,19 +201,19 @@ func TestWhatIsRefusedHidesNothingThatIsHeld(t *testing.T) {
 				if _, err := c.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Minute)
+				testbubble.Pass(time.Minute)
 				if err := c.Get(t.Context(), keyed("a", "one"), &corev1.ConfigMap{}); apierrors.IsNotFound(err) {
 					t.Errorf("Get of an object that is there: %v", err)
 				}
 				if err := ctrlruntime.Hold(c, &corev1.ConfigMap{}, keyed("a", "one")); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Minute)
+				testbubble.Pass(time.Minute)
 				if !strings.Contains(name, "another") {
 					w.mu.Lock()
 					w.refuse = nil
 					w.mu.Unlock()
-					time.Sleep(time.Minute)
+					testbubble.Pass(time.Minute)
 				}
 				if names, err := typedNames(t, c, client.InNamespace("a")); err != nil || !slices.Equal(names, []string{"one"}) {
 					t.Errorf("the list has %v, %v", names, err)
@@ -380,14 +381,14 @@ func budgetTrial(t *testing.T, seed uint64) {
 				w.mu.Unlock()
 			}
 		default:
-			time.Sleep(time.Duration(rnd.IntN(3)) * time.Second)
+			testbubble.Pass(time.Duration(rnd.IntN(3)) * time.Second)
 			synctest.Wait()
 		}
 	}
 	w.mu.Lock()
 	w.refuse = nil
 	w.mu.Unlock()
-	time.Sleep(10 * time.Minute)
+	testbubble.Pass(10 * time.Minute)
 	synctest.Wait()
 	budgetAtRest(t, w, c, namespaces, by, held, o, limit)
 	if wrong := told.Wrong(); len(wrong) > 0 {
