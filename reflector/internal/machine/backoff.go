@@ -88,16 +88,6 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
 }
 
-// hurry lists again because of f: at once, unless lists are in a row.
-func (m *Machine) hurry(f Failure) {
-	if m.inRow() {
-		m.wait(f, true)
-		return
-	}
-	m.report(f)
-	m.listAnew()
-}
-
 // fail reports f, and remembers it until the machine is healthy again.
 func (m *Machine) fail(f Failure) {
 	if m.Failure.Class == NoFailure {

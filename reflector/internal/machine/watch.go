@@ -193,7 +193,12 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		} else {
 			m.because(CauseRepair)
 		}
-		m.hurry(f)
+		if m.inRow() {
+			m.wait(f, true)
+			return
+		}
+		m.report(f)
+		m.listAnew()
 	case f.Class == NotFound:
 		m.because(CauseNotFound)
 		m.vanished()
