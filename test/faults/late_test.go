@@ -24,7 +24,6 @@ import (
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
-	"github.com/kinglet-go/kinglet/source"
 )
 
 // network is one that stays bad for hours, after ten good minutes.
@@ -202,24 +201,14 @@ func TestOnBadNetworksChangesAreHeardOfAsSoonAsByClientGo(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var ill error
 			mean, lists := n.late(t, seed+i, func(ctx context.Context, config *rest.Config, heard func(object)) {
-				src, err := source.FromConfig[object](config, corev1.SchemeGroupVersion.WithResource("configmaps"), source.Options{})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				inf, err := kinglet.New(src, kinglet.Options[object]{OnError: func(error) {}})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_, err = inf.AddHandler(kinglet.HandlerFuncs[object]{
+				inf, set := client{}.informer(t, config)
+				_, err := inf.AddHandler(kinglet.HandlerFuncs[object]{
 					OnAdd:    func(_ context.Context, o object, _ bool) { heard(o) },
 					OnUpdate: func(_ context.Context, _, o object) { heard(o) },
 				}, kinglet.HandlerOptions{})
 				if err != nil {
 					t.Error(err)
 				}
-				set := kinglet.NewSet(inf)
 				var looking sync.WaitGroup
 				looking.Go(func() {
 					for ctx.Err() == nil {

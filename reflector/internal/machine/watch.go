@@ -15,8 +15,12 @@ func (m *Machine) watch(resumed bool) {
 	m.Resumed = resumed
 	m.watchBegins()
 	least, most := m.watchTimeout()
+	grace := Nanos(watchGrace)
+	if m.Fake && !m.Missed { // it heeds no timeout, and what its watch misses is lost
+		grace += m.config.WatchTimeoutMax - most
+	}
 	m.emit(Effect{Kind: Watch, Request: r, Min: least, Max: most,
-		Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
+		Timeout: grace, PastTimeout: true, IdleTimeout: m.idle()})
 	m.scheduleRelist()
 }
 
@@ -24,7 +28,7 @@ func (m *Machine) watch(resumed bool) {
 // perhaps only its end tells that all is well.
 func (m *Machine) watchTimeout() (least, most Nanos) {
 	least, most = m.config.WatchTimeoutMin, m.config.WatchTimeoutMax
-	failing := m.Failure.Class != NoFailure && m.Cadence.Intervals == 0 && !m.Fake
+	failing := m.Failure.Class != NoFailure && m.Cadence.Intervals == 0
 	if m.Missed || m.Cadence.Suspected > 0 && !m.Probe.Quiet || failing {
 		least, most = min(least, missedWatch/2), min(most, missedWatch)
 	}
