@@ -172,7 +172,8 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
 
 // deletedMany records the answer to the deletion of a collection: the objects as they
 // were, of which some are gone and some are marked for deletion. If the answer does not
-// list them, or they were marked before, deletedMany lists what is left.
+// list them, if they were marked before, or if the informer's objects do not show that,
+// deletedMany lists what is left.
 func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error {
 	if err := i.own.Noticed(time.Now()); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		var unlisted error
 		for n := range objects {
 			m := &objects[n]
-			if m.DeletionTimestamp == nil {
+			if m.DeletionTimestamp == nil && i.showsDeletion(Key{Namespace: m.Namespace, Name: m.Name}) {
 				errs = append(errs, i.deletedOf(m, w.sent, true))
 				continue
 			}
@@ -229,13 +230,16 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		}
 	}
 	for obj := range before.Prefix(Key{Namespace: w.key.Namespace}) {
-		if uid := i.opts.UID(obj); left[uid] == nil {
-			key, err := i.store.KeyOf(obj)
-			if err == nil {
-				err = i.removed(key, own.Removal{UID: uid, Missed: true, Sent: w.sent})
-			}
-			errs = append(errs, err)
+		uid := i.opts.UID(obj)
+		key, err := i.store.KeyOf(obj)
+		is := func(m metav1.ObjectMeta) bool { return m.Namespace == key.Namespace && m.Name == key.Name }
+		switch {
+		case left[uid] != nil || err == nil && uid == "" && slices.ContainsFunc(objects, is):
+			continue
+		case err == nil:
+			err = i.removed(key, own.Removal{UID: uid, Missed: true, Sent: w.sent})
 		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -270,8 +274,15 @@ func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time, marked boo
 	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: marked, Missed: !marked, Sent: sent}))
 }
 
-// deleting reports whether an object is marked for deletion. One without metadata may be.
+// showsDeletion reports whether the object of a key shows that it is marked for deletion: a
+// transform may leave that out.
+func (i *Informer[T]) showsDeletion(key Key) bool {
+	src := i.sources.sourceOf(key)
+	return src != nil && !src.Source.Traits().Mapped && isObject[T]()
+}
+
+// deleting reports whether an object shows that it is marked for deletion.
 func deleting[T any](obj T) bool {
 	m, ok := any(obj).(metav1.Object)
-	return !ok || m.GetDeletionTimestamp() != nil
+	return ok && m.GetDeletionTimestamp() != nil
 }

@@ -54,8 +54,9 @@ import (
 // server unless Host says otherwise, and subresources that answer with another type, except
 // scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
 // feature gates, is an error for OnError, and not recorded either. If the answer to the
-// deletion of a collection does not list what was deleted, or some of it was marked for
-// deletion before, what is left is listed, within the request and ten seconds.
+// deletion of a collection does not list what was deleted, some of it was marked for
+// deletion before, or a Map makes the informer's objects, what is left is listed, within the
+// request and ten seconds.
 //
 // It costs the memory of the answer, and of the body of an update or a patch, once more,
 // and about ten to a hundred microseconds of decoding for each write and informer. The zero

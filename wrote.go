@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, by *clientWrite) error {
 		Sent: by.sent, Time: now, Made: by.madeVersion(written.ResourceVersion), From: by.from,
 	}
 	if !w.Unread {
-		w.UID = i.opts.UID(written.Object)
+		w.UID = cmp.Or(i.opts.UID(written.Object), written.UID) // a transform may have left it out
 		is, err := i.store.KeyOf(written.Object)
 		if err == nil && is != key {
 			err = &store.KeyError{Object: fmt.Sprintf("a %T", written.Object), Err: fmt.Errorf("it is %s", is)}

@@ -72,7 +72,7 @@ func class(err error) machine.Class {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err):
 		return machine.Invalid
-	case overHTTP2(err): // also in the Status that client-go makes of it
+	case brokenOff(err): // also in the Status that client-go makes of it
 		return machine.Transport
 	case apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err),
 		apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
@@ -106,13 +106,14 @@ func fromNetwork(err error) bool {
 		errors.As(err, &malformed) || errors.As(err, &large) || errors.As(err, &limit)
 }
 
-// overHTTP2 reports whether HTTP/2 broke off: the connection, or the stream of this request
-// alone. The types of these errors are net/http's own, or those of its copy that client-go
-// uses; only their words are the same.
-func overHTTP2(err error) bool {
+// brokenOff reports whether HTTP/2 broke off, the connection or the stream of this request
+// alone, or a Timeout of the HTTP client ended the request. The types of these errors are
+// net/http's own, or those of its copy that client-go uses; only their words are the same.
+func brokenOff(err error) bool {
 	words := err.Error()
 	return utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(words, "stream error: stream ID") ||
-		strings.Contains(words, "http2: server sent GOAWAY and closed the connection")
+		strings.Contains(words, "http2: server sent GOAWAY and closed the connection") ||
+		strings.Contains(words, "net/http: request canceled")
 }
 
 // isTooLarge reports whether the server has not yet reached the requested version.

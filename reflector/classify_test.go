@@ -40,6 +40,7 @@ func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 		{errors.New("stream error: stream ID 5; INTERNAL_ERROR; received from peer"), machine.Transport},
 		{errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=5, ErrCode=NO_ERROR, debug=\"\""), machine.Transport},
 		{apierrors.NewInternalError(errors.New("unable to decode an event from the watch stream: stream error: stream ID 5; INTERNAL_ERROR")), machine.Transport},
+		{errors.New("net/http: request canceled"), machine.Transport},
 		{&source.MalformedError{Err: errors.New("malformed")}, machine.Transport},
 		{errors.New("a fake's own words"), machine.Foreign},
 		{apierrors.NewResourceExpired("too old resource version"), machine.Expired},

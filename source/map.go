@@ -70,7 +70,7 @@ func (m *mapped[W, T]) String() string { return m.src.String() }
 // nothing to share.
 func (m *mapped[W, T]) Traits() Traits {
 	t := m.src.Traits()
-	t.Shared = m.sharing
+	t.Shared, t.Mapped = m.sharing, true
 	t.CheckIndex, t.Reduce = nil, nil // the transform may set what is left out
 	return t
 }

@@ -63,6 +63,9 @@ type Traits struct {
 	// Whole reports that objects leave the collection only by being deleted, since no
 	// selector depends on what an update changes.
 	Whole bool
+	// Mapped reports that objects are what a Map has made of the server's: their metadata
+	// may be missing.
+	Mapped bool
 	// Sharing is the Sharing that objects are to use; nil means the default one,
 	// unless DisableSharing is set.
 	Sharing        *Sharing

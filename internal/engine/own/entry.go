@@ -13,6 +13,7 @@ import (
 
 // Rules read the identity, the version and the deletion mark of objects.
 type Rules[T any] struct {
+	// UID is the object's UID, or empty: a transform may have left it out.
 	UID func(T) types.UID
 	// Version is the object's resource version, or empty.
 	Version func(T) string
@@ -130,8 +131,15 @@ func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
 	return is == version && version != "" || reached(is, version)
 }
 
-// is reports whether the held object has a UID.
-func (r *Rules[T]) is(held T, ok bool, uid types.UID) bool { return ok && r.UID(held) == uid }
+// is reports whether a removal is that of an object of the collection. One whose UID is not
+// known is, if a version is known at which the removed one was there, until changes of the key
+// show another: those that show the same raise the bound.
+func (r *Rules[T]) is(obj T, m *removal) bool {
+	return r.UID(obj) == m.uid || r.maybe(obj, m) && !before(m.bound, r.Version(obj))
+}
+
+// maybe reports whether only changes of the key can tell whether a removal is that of obj.
+func (r *Rules[T]) maybe(obj T, m *removal) bool { return r.UID(obj) == "" && m.bound != "" }
 
 // confirmed reports whether a store that holds held at version at shows w or something
 // newer.
@@ -163,7 +171,10 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	for i := range e.removals {
 		m := &e.removals[i]
 		older := before(at, m.bound) && !r.asNew(held, ok, m.bound)
-		is := s.shown && r.UID(s.obj) == m.uid
+		is := s.shown && r.is(s.obj, m)
+		if s.merged && s.shown {
+			is = e.written.uid == m.uid
+		}
 		switch {
 		case m.marked:
 			if s.merged && e.written != nil {
@@ -174,7 +185,7 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 			s.unsure = s.unsure || m.bound == "" && s.shown
 		case older, is:
 			s = state[T]{merged: true, unsure: s.unsure}
-		case m.bound == "" && s.shown:
+		case s.shown && (m.bound == "" || r.maybe(s.obj, m)):
 			s.unsure = true
 		}
 	}
@@ -197,14 +208,14 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T], whole bool) bool {
 		of = c.Old
 	}
 	// A server that has begun anew may give a version again.
-	i := slices.IndexFunc(e.made, func(m made) bool { return m.version == c.ResourceVersion && m.uid == r.UID(of) })
+	i := slices.IndexFunc(e.made, func(m made) bool { return m.version == c.ResourceVersion && (m.uid == r.UID(of) || r.UID(of) == "") })
 	if i >= 0 {
 		return alone(e.made[i], r, c, whole)
 	}
 	if c.Type != store.Deleted || !whole {
 		return false // somebody else may have taken it out of the selector
 	}
-	i = e.removed(r.UID(c.Old))
+	i = e.removal(r, c.Old)
 	return i >= 0 && !e.removals[i].done && !e.removals[i].marked && !e.removals[i].missed
 }
 
@@ -227,6 +238,11 @@ func alone[T any](m made, r *Rules[T], c *store.Change[T], whole bool) bool {
 // removed returns the index of the removal with a UID, or -1.
 func (e *entry[T]) removed(uid types.UID) int {
 	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
+}
+
+// removal returns the index of the removal of an object of the collection, or -1.
+func (e *entry[T]) removal(r *Rules[T], obj T) int {
+	return slices.IndexFunc(e.removals, func(m removal) bool { return r.is(obj, &m) })
 }
 
 // pending returns how many writes and removals the store has not confirmed.

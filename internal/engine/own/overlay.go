@@ -1,6 +1,7 @@
 package own
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -158,8 +159,8 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 	}
 	next.removals = slices.DeleteFunc(next.removals, func(m removal) bool {
 		// A delete of unknown version that was answered before this request was sent is
-		// older, and so is what is before the write.
-		older := m.uid != w.UID && m.bound == "" && !w.Sent.Before(m.since)
+		// older, and so is what is before the write. So is any where no UID is known.
+		older := (m.uid != w.UID && m.bound == "" || m.uid == "" && (!m.marked || w.From.Created)) && !w.Sent.Before(m.since)
 		changed = changed || older
 		return older
 	})
@@ -201,17 +202,20 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 
 // removed returns o with a removal added. A removal without a UID removes the object
 // that a read shows; if there is none, the error is ErrUnknown. gone returns the version
-// at which the store recently saw an object leave. removed returns o itself if the
+// at which the store recently saw the removed object leave. removed returns o itself if the
 // removal is late.
-func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(types.UID) (string, bool)) (*overlay[T], error) {
+func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Removal, uid types.UID, held bool) (string, bool)) (*overlay[T], error) {
 	next := o.entryOf(m.Key, h.scope)
 	now := next.resolve(r, h.at, h.obj, h.ok)
 	uid := m.UID
 	switch {
-	case now.shown && (uid == "" || r.UID(now.obj) == ""):
-		uid = r.UID(now.obj)
-	case uid == "":
+	case uid != "":
+	case !now.shown:
 		return o, ErrUnknown
+	case now.merged:
+		uid = next.written.uid
+	default:
+		uid = r.UID(h.obj)
 	}
 	add := removal{uid: uid, bound: m.Version, marked: m.Marked, missed: m.Missed, since: m.Time}
 	if i := next.removed(uid); i >= 0 && (uid != "" || next.written == nil) {
@@ -224,14 +228,14 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(types
 		next.removals = slices.Delete(next.removals, i, i+1)
 	}
 	w := next.written
-	switch version, left := gone(uid); {
+	switch version, left := gone(m, uid, h.ok); {
 	case w != nil && w.uid == uid:
 		raise(&add.bound, w.version)
 		add.seen = !w.absent
 		if !m.Marked {
 			next.written = nil
 		}
-	case r.is(h.obj, h.ok, uid):
+	case h.ok && (r.UID(h.obj) == uid || r.UID(h.obj) == "" && !left && w == nil && next.unread == nil):
 		raise(&add.bound, h.at)
 		add.seen = true
 	case left && h.whole:
@@ -437,8 +441,18 @@ func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Cha
 	if before(h.at, m.bound) {
 		return false // the object left the collection, and enters it again
 	}
-	left := slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return c.Type != store.Added && r.UID(c.Old) == m.uid })
-	switch is := r.is(h.obj, h.ok, m.uid); {
+	was := h.obj // before the changes
+	if len(changes) > 0 && changes[0].Type != store.Added {
+		was = changes[0].Old
+	}
+	known := h.ok && r.UID(h.obj) == m.uid
+	is, left := known || h.ok && r.UID(h.obj) == "" && r.is(was, m), false
+	for _, c := range changes {
+		another := c.Type != store.Updated || c.Reason != store.Live // may be
+		left = left || c.Type != store.Added && (r.UID(c.Old) == m.uid || another && r.is(c.Old, m))
+		is = is && (known || !another || reached(m.bound, cmp.Or(r.Version(h.obj), c.ResourceVersion)))
+	}
+	switch {
 	case is && m.uid != "":
 		raise(&m.bound, h.at)
 		m.seen, m.done = true, false

@@ -133,7 +133,7 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 			continue
 		}
 		removed, err := over.removed(&rules, &Removal{Key: w.Key, UID: it.uid, Sent: time.Unix(1, 0), Time: time.Unix(1, 0)},
-			held[*item]{scope, strconv.Itoa(at), h, ok, true}, func(types.UID) (string, bool) { return "", false })
+			held[*item]{scope, strconv.Itoa(at), h, ok, true}, func(*Removal, types.UID, bool) (string, bool) { return "", false })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ const (
 	// over.
 	maxWrites = 1 << 14
 	// maxLeft is how many objects that left the collection are remembered, to recognise
-	// the late answer to a delete: 256 are 20 KiB.
+	// the late answer to a delete: 256 are 22 KiB.
 	maxLeft = 256
 )
 
@@ -102,6 +102,9 @@ type Writes[T any] struct {
 type leaving struct {
 	uid     types.UID
 	version string
+	// key and at, the time, are set if the UID is not known.
+	key store.Key
+	at  time.Time
 }
 
 // New returns a Writes without writes and without a scope; see Enter.
@@ -216,9 +219,16 @@ func (w *Writes[T]) Removed(m Removal) error {
 	})
 }
 
-// leftLocked returns the version at which an object left the collection recently.
-func (w *Writes[T]) leftLocked(uid types.UID) (version string, ok bool) {
-	i := slices.IndexFunc(w.left, func(l leaving) bool { return l.uid == uid })
+// leftLocked returns the version at which an object left the collection recently. One of which
+// the UID is not known did if it was under the removal's key then, and after the request was
+// sent; held is whether there is another.
+func (w *Writes[T]) leftLocked(m *Removal, uid types.UID, held bool) (version string, ok bool) {
+	i := slices.IndexFunc(w.left, func(l leaving) bool {
+		if l.uid != "" || l.key != m.Key {
+			return l.uid == uid && uid != ""
+		}
+		return m.Sent.IsZero() && !held || !m.Sent.IsZero() && l.at.After(m.Sent)
+	})
 	if i < 0 {
 		return "", false
 	}
@@ -368,15 +378,12 @@ func (w *Writes[T]) IndexesChanged() { w.generation.Add(1) }
 
 // passedLocked ends the entries in a scope that the store now shows.
 func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
+	over := w.over.Load()
 	if w.left != nil {
 		for i := range changes {
-			if c := &changes[i]; c.Type == store.Deleted {
-				w.left[w.leftAt%maxLeft] = leaving{w.opts.Rules.UID(c.Old), s.at}
-				w.leftAt++
-			}
+			w.leavesLocked(over, &changes[i], s.at)
 		}
 	}
-	over := w.over.Load()
 	if over == nil {
 		return
 	}
@@ -384,6 +391,29 @@ func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	left, confirmed := over.pass(&w.opts.Rules, s.ID, s.whole(), s.at, w.opts.Store.Get, changes)
 	w.counts.Confirmed += uint64(confirmed)
 	w.setLocked(left)
+}
+
+// leavesLocked remembers the object that c shows to have left the collection, if any.
+func (w *Writes[T]) leavesLocked(over *overlay[T], c *store.Change[T], at string) {
+	if c.Type == store.Added || c.Type == store.Updated && c.Reason == store.Live {
+		return
+	}
+	l := leaving{uid: w.opts.Rules.UID(c.Old), version: at}
+	if l.uid == "" {
+		if e := over.at(c.Key); e != nil {
+			if i := e.removal(&w.opts.Rules, c.Old); i >= 0 {
+				l.uid = e.removals[i].uid
+			}
+		}
+	}
+	switch {
+	case l.uid == "":
+		l.key, l.at = c.Key, time.Now()
+	case c.Type == store.Updated:
+		return
+	}
+	w.left[w.leftAt%maxLeft] = l
+	w.leftAt++
 }
 
 // Pin keeps the write to an object after a version of it arrived that cannot be stored: when

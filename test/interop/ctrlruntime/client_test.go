@@ -147,69 +147,82 @@ func labelled(obj client.Object, x string) client.Object {
 	return obj
 }
 
+// slim is a transform that leaves out what no reader needs: the UID, and the mark for deletion.
+func slim(obj any) (any, error) {
+	m := obj.(metav1.Object)
+	m.SetUID("")
+	m.SetDeletionTimestamp(nil)
+	return obj, nil
+}
+
 func TestWhatAClientWroteIsInEveryFollowingReadAtOnce(t *testing.T) {
+	transforms := map[string]toolscache.TransformFunc{"": nil, " slim": slim}
 	// The forms that can be read: protobuf cannot be read into unstructured objects.
 	for writes, reads := range map[string][]string{"typed": {"typed", "metadata"}, "unstructured": allForms} {
 		for _, path := range []string{
 			"", "/k8s/clusters/c-1", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy", "/api/v1/namespaces/vc/services/https:vc:443/proxy/",
 		} {
-			t.Run(writes+path, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					world := newWorld(t)
-					world.path = path
-					w, end := world.withClient(ctrlruntime.Options{}, cache.Options{}, reads...)
-					defer end()
-					ctx := context.Background()
-					show := func(after, want string) {
-						t.Helper()
-						for _, form := range reads {
-							w.shows(after, form, want)
-						}
-					}
-					must := func(err error) {
-						t.Helper()
-						if err != nil {
-							t.Fatal(err)
-						}
-					}
-					obj := labelled(object(writes, "ns", "a"), "created")
-					must(w.Create(ctx, obj))
-					show("Create", "created")
-					must(w.Update(ctx, labelled(obj, "updated")))
-					show("Update", "updated")
-					before := obj.DeepCopyObject().(client.Object)
-					must(w.Patch(ctx, labelled(obj, "patched"), client.MergeFrom(before)))
-					show("Patch", "patched")
-					must(w.Apply(ctx, corev1ac.ConfigMap("a", "ns").WithLabels(map[string]string{"x": "applied"}), client.FieldOwner("me")))
-					if writes == "typed" {
-						show("Apply", "applied")
-					}
-					obj = object(writes, "ns", "a")
-					must(w.Get(ctx, keyed("ns", "a"), obj))
-					obj.SetFinalizers([]string{"example.com/f"})
-					must(w.Update(ctx, labelled(obj, "final")))
-					must(w.Delete(ctx, obj))
-					for _, form := range reads {
-						marked := object(form, "ns", "a")
-						if err := w.Get(ctx, keyed("ns", "a"), marked); err != nil || marked.GetDeletionTimestamp() == nil {
-							t.Errorf("%s is not marked for deletion: %v", form, err)
-						}
-					}
-					must(w.Get(ctx, keyed("ns", "a"), obj))
-					obj.SetFinalizers(nil)
-					must(w.Update(ctx, obj))
-					show("the last finalizer is gone", "absent")
-					must(w.Create(ctx, labelled(object(writes, "ns", "a"), "again")))
-					show("another one", "again")
-					must(w.Delete(ctx, object(writes, "ns", "a")))
-					show("Delete", "absent")
-					w.server.Release()
-					synctest.Wait()
-					show("the watch has come", "absent")
+			for name, transform := range transforms {
+				t.Run(writes+name+path, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { clientWrites(t, path, writes, reads, transform) })
 				})
-			})
+			}
 		}
 	}
+}
+
+func clientWrites(t *testing.T, path, writes string, reads []string, transform toolscache.TransformFunc) {
+	world := newWorld(t)
+	world.path = path
+	w, end := world.withClient(ctrlruntime.Options{}, cache.Options{DefaultTransform: transform}, reads...)
+	defer end()
+	ctx := context.Background()
+	show := func(after, want string) {
+		t.Helper()
+		for _, form := range reads {
+			w.shows(after, form, want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	obj := labelled(object(writes, "ns", "a"), "created")
+	must(w.Create(ctx, obj))
+	show("Create", "created")
+	must(w.Update(ctx, labelled(obj, "updated")))
+	show("Update", "updated")
+	before := obj.DeepCopyObject().(client.Object)
+	must(w.Patch(ctx, labelled(obj, "patched"), client.MergeFrom(before)))
+	show("Patch", "patched")
+	must(w.Apply(ctx, corev1ac.ConfigMap("a", "ns").WithLabels(map[string]string{"x": "applied"}), client.FieldOwner("me")))
+	if writes == "typed" {
+		show("Apply", "applied")
+	}
+	obj = object(writes, "ns", "a")
+	must(w.Get(ctx, keyed("ns", "a"), obj))
+	obj.SetFinalizers([]string{"example.com/f"})
+	must(w.Update(ctx, labelled(obj, "final")))
+	must(w.Delete(ctx, obj))
+	for _, form := range reads {
+		marked := object(form, "ns", "a")
+		if err := w.Get(ctx, keyed("ns", "a"), marked); err != nil || transform == nil && marked.GetDeletionTimestamp() == nil {
+			t.Errorf("%s is not marked for deletion: %v", form, err)
+		}
+	}
+	must(w.Get(ctx, keyed("ns", "a"), obj))
+	obj.SetFinalizers(nil)
+	must(w.Update(ctx, obj))
+	show("the last finalizer is gone", "absent")
+	must(w.Create(ctx, labelled(object(writes, "ns", "a"), "again")))
+	show("another one", "again")
+	must(w.Delete(ctx, object(writes, "ns", "a")))
+	show("Delete", "absent")
+	w.server.Release()
+	synctest.Wait()
+	show("the watch has come", "absent")
 }
 
 // behindBy releases the watches after a time.
