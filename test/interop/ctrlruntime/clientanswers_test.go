@@ -338,9 +338,12 @@ func deleteAllOf(t *testing.T, opts cache.Options, form string, silent bool) {
 		configMap("other", "a", map[string]string{"x": "1"}), held)
 	synctest.Wait()
 	r.server.Hold()
-	ctx := context.Background()
+	ctx, before := context.Background(), r.server.Requests()
 	if err := r.DeleteAllOf(ctx, object("typed", "", ""), client.InNamespace("ns"), client.MatchingLabels{"x": "1"}); err != nil {
 		t.Fatal(err)
+	}
+	if n := r.server.Requests() - before; n != 1 && !silent && opts.DefaultTransform == nil {
+		t.Errorf("DeleteAllOf took %d requests", n)
 	}
 	r.update(pod("ns", "p", "n2", nil))
 	if x, waited := r.reads(form, "other", "a"); x != "1" || waited != 0 {
