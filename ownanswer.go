@@ -278,7 +278,7 @@ func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time, marked boo
 // transform may leave that out.
 func (i *Informer[T]) showsDeletion(key Key) bool {
 	src := i.sources.sourceOf(key)
-	return src != nil && !src.Source.Traits().Mapped
+	return src == nil || !src.Source.Traits().Mapped
 }
 
 // deleting reports whether an object shows that it is marked for deletion.

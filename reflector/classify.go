@@ -108,13 +108,21 @@ func fromNetwork(err error) bool {
 
 // brokenOff reports whether HTTP/2 broke off, the connection or the stream of this request
 // alone, or a Timeout of the HTTP client ended the request. The types of these errors are
-// net/http's own, or those of its copy that client-go uses; only their words are the same.
+// net/http's own, or those of its copy that client-go uses; only their words are the same. A
+// server may use them too, of what is behind it.
 func brokenOff(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && !apierrors.HasStatusCause(err, undecodable) {
+		return false
+	}
 	words := err.Error()
 	return utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(words, "stream error: stream ID") ||
 		strings.Contains(words, "http2: server sent GOAWAY and closed the connection") ||
 		strings.Contains(words, "net/http: request canceled")
 }
+
+// undecodable is the cause in the Status that client-go's clients make of an error of a stream.
+const undecodable = "ClientWatchDecoding"
 
 // isTooLarge reports whether the server has not yet reached the requested version.
 // Servers before 1.18.6 say so only in the message.

@@ -23,6 +23,11 @@ func status(code int32, reason metav1.StatusReason, message string, causes ...me
 		Message: message, Details: &metav1.StatusDetails{Causes: causes}}}
 }
 
+// undecoded is what client-go's clients make of an error of a watch's stream.
+func undecoded(words string) error {
+	return apierrors.FromObject(apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding").AsObject(errors.New(words)))
+}
+
 func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 	tooLarge := metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge}
 	tooLargeInWords := metav1.StatusCause{Message: "Too large resource version"}
@@ -39,7 +44,10 @@ func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 		{&url.Error{Op: "Get", Err: errors.New("http2: client connection lost")}, machine.Transport},
 		{errors.New("stream error: stream ID 5; INTERNAL_ERROR; received from peer"), machine.Transport},
 		{errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=5, ErrCode=NO_ERROR, debug=\"\""), machine.Transport},
-		{apierrors.NewInternalError(errors.New("unable to decode an event from the watch stream: stream error: stream ID 5; INTERNAL_ERROR")), machine.Transport},
+		{undecoded("unable to decode an event from the watch stream: stream error: stream ID 5; INTERNAL_ERROR"), machine.Transport},
+		{undecoded("unable to decode an event from the watch stream: net/http: request canceled"), machine.Transport},
+		{apierrors.NewInternalError(errors.New("the webhook failed: net/http: request canceled while waiting for connection")), machine.Server},
+		{apierrors.NewServiceUnavailable("stream error: stream ID 5; INTERNAL_ERROR"), machine.Server},
 		{errors.New("net/http: request canceled"), machine.Transport},
 		{&source.MalformedError{Err: errors.New("malformed")}, machine.Transport},
 		{errors.New("a fake's own words"), machine.Foreign},

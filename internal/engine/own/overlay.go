@@ -235,7 +235,7 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Re
 		if !m.Marked {
 			next.written = nil
 		}
-	case h.ok && (r.UID(h.obj) == uid || r.UID(h.obj) == "" && !left && w == nil && next.unread == nil):
+	case h.ok && (r.UID(h.obj) == uid || r.UID(h.obj) == "" && !left && w == nil && next.unread == nil && next.removal(r, h.obj) < 0):
 		raise(&add.bound, h.at)
 		add.seen = true
 	case left && h.whole:
@@ -404,9 +404,11 @@ func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) (_
 	}
 	next.removals = nil
 	same := true
+	rest := changes
 	for _, m := range e.removals {
 		was := m
-		ended := passRemoval(&m, r, h, changes)
+		ended := passRemoval(&m, r, h, rest)
+		rest = r.following(rest, ended)
 		if (ended || m.done) && !m.counted {
 			m.counted = true
 			confirmed++
@@ -445,22 +447,24 @@ func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Cha
 	if len(changes) > 0 && changes[0].Type != store.Added {
 		was = changes[0].Old
 	}
-	known := h.ok && r.UID(h.obj) == m.uid
+	known := h.ok && r.UID(h.obj) == m.uid && m.uid != ""
 	is, left := known || h.ok && r.UID(h.obj) == "" && r.is(was, m), false
 	for _, c := range changes {
 		another := c.Type != store.Updated || c.Reason != store.Live // may be
-		left = left || c.Type != store.Added && (r.UID(c.Old) == m.uid || another && r.is(c.Old, m))
+		if c.Type != store.Added {
+			gone := c.Type == store.Deleted && r.UID(c.Old) == "" && m.bound == ""
+			left = left || gone || r.UID(c.Old) == m.uid && m.uid != "" || another && r.is(c.Old, m)
+		}
 		is = is && (known || !another || reached(m.bound, cmp.Or(r.Version(h.obj), c.ResourceVersion)))
 	}
 	switch {
-	case is && m.uid != "":
+	case is:
 		raise(&m.bound, h.at)
 		m.seen, m.done = true, false
 		return m.marked && r.Deleting(h.obj)
 	case !left && !reached(h.at, m.bound):
 		return false // nothing is known of it yet
 	case m.uid == "":
-		// Any change of the key counts as one of another object.
 		return !h.ok || len(changes) > 0
 	case h.ok, h.whole:
 		return true
@@ -468,6 +472,20 @@ func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Cha
 	raise(&m.bound, h.at)
 	m.done = true
 	return false
+}
+
+// following returns those of a key's changes that concern the removals after one that they have
+// ended or not: without UIDs, those until the first object is gone are of the first removal.
+func (r *Rules[T]) following(changes []*store.Change[T], ended bool) []*store.Change[T] {
+	for i, c := range changes {
+		switch {
+		case c.Type != store.Added && r.UID(c.Old) != "", c.Type != store.Deleted && r.UID(c.New) != "":
+			return changes
+		case ended && c.Type == store.Deleted:
+			return changes[i+1:]
+		}
+	}
+	return nil
 }
 
 // expire returns o without what is of cutoff or before, and a list of it. What the

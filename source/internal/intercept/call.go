@@ -141,8 +141,12 @@ func (c *Call) decline(reason error) {
 // errors it does so because of their text.
 var errFailed = errors.New("no response")
 
-// fail keeps the error of a request for Failure, and returns the client's.
+// fail keeps the error of a request for Failure, and returns the client's. A config may be
+// wrapped twice: then the one below has done so.
 func (c *Call) fail(req *http.Request, err error) error {
+	if errors.Is(err, errFailed) {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failure = &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: err}
