@@ -25,6 +25,9 @@ type peers struct {
 	lists, watches map[string]int
 	// user is whom requests have to be for.
 	user string
+	// front, if it is set, answers HTTP/1.1, and fronted is when it did.
+	front   http.HandlerFunc
+	fronted []time.Time
 }
 
 // serve starts a server of pods that speaks HTTP/2 and wants a token. A watch sends events
@@ -39,6 +42,12 @@ func (p *peers) serve(t *testing.T) *rest.Config {
 		}
 		watch := r.URL.Query().Get("watch") != ""
 		p.mu.Lock()
+		if p.front != nil && r.ProtoMajor == 1 {
+			p.fronted = append(p.fronted, time.Now())
+			p.mu.Unlock()
+			p.front(w, r)
+			return
+		}
 		if watch {
 			p.watches[r.RemoteAddr] = r.ProtoMajor
 		} else {
@@ -126,54 +135,68 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		source func(cfg *rest.Config) Source[*corev1.Pod]
 		moves  bool
+		front  http.HandlerFunc
 	}{
 		"a configuration": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-		}, true},
+		}, true, nil},
 		"a configuration with a wrapper": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-		}, true},
+		}, true, nil},
 		"no delay": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{MaxDelay: never}))
-		}, false},
+		}, false, nil},
 		"closures of a client with WrapTransport": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			src, _ := intercepted(podClosures(wrapped(cfg)))
 			return src
-		}, true},
+		}, true, nil},
 		"a wrapper below that is not known": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return passing{rt} })
 			src, _ := intercepted(podClosures(wrapped(cfg)))
 			return src
-		}, false},
+		}, false, nil},
 		"a copy of a client with a token and another's name": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Impersonate.UserName = "jane"
 			client := must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient().(*rest.RESTClient)
 			src, _ := intercepted(closuresOf(typedcorev1.New(WrapClient(client)).Pods("ns")))
 			return src
-		}, true},
+		}, true, nil},
 		"a client of a wrapper that knows schemes": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &particular{rt, "secret"} })
 			cfg.BearerToken = ""
 			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
-		}, false},
+		}, false, nil},
 		"a client": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromREST[*corev1.Pod](must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", Options{}))
-		}, true},
+		}, true, nil},
 		"a client that was wrapped already": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			client := must(kubernetes.NewForConfig(wrapped(cfg))).CoreV1().RESTClient().(*rest.RESTClient)
 			return must(FromREST[*corev1.Pod](WrapClient(client), "pods", Options{}))
-		}, true},
+		}, true, nil},
 		"a tunnel that is no TCP connection": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			return must(FromConfig[*corev1.Pod](tunnelled(cfg), podGVR, Options{}))
-		}, false},
+		}, false, nil},
 		"such a tunnel, of a client that was wrapped already": {func(cfg *rest.Config) Source[*corev1.Pod] {
 			client := must(kubernetes.NewForConfig(wrapped(tunnelled(cfg)))).CoreV1().RESTClient().(*rest.RESTClient)
 			src, _ := intercepted(closuresOf(typedcorev1.New(WrapClient(client)).Pods("ns")))
 			return src
-		}, false},
+		}, false, nil},
+		"a configuration, and HTTP/1.1 is refused": {source: func(cfg *rest.Config) Source[*corev1.Pod] {
+			return must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		}, front: func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "HTTP/2 only", http.StatusHTTPVersionNotSupported)
+		}},
+		"closures, and HTTP/1.1 is sent away": {source: func(cfg *rest.Config) Source[*corev1.Pod] {
+			src, _ := intercepted(podClosures(wrapped(cfg)))
+			return src
+		}, front: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }},
+		"closures, and HTTP/1.1 gets a page": {source: func(cfg *rest.Config) Source[*corev1.Pod] {
+			src, _ := intercepted(podClosures(wrapped(cfg)))
+			return src
+		}, front: answer("text/html", []byte("<title>Log in</title>"))},
 	} {
-		var p peers
+		p := peers{front: c.front}
 		cfg := p.serve(t)
 		src := c.source(cfg)
 		p.user = cfg.Impersonate.UserName
@@ -184,9 +207,14 @@ func TestABusyWatchMovesToAConnectionOfItsOwn(t *testing.T) {
 		began := time.Now()
 		all.Go(func() {
 			if err := follow(t, src, 12, func() bool {
-				return p.own(t) > 0 || !c.moves && time.Since(began) > 11*time.Second
-			}); err != nil || !c.moves && p.own(t) > 0 {
-				t.Errorf("%s: %v, or it moved", name, err)
+				if own := p.own(t); c.front == nil {
+					return own > 0 || !c.moves && time.Since(began) > 11*time.Second
+				}
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return len(p.fronted) > 0 && time.Since(p.fronted[0]) > 12*time.Second
+			}); err != nil || !c.moves && p.own(t) > 0 || len(p.fronted) > 1 {
+				t.Errorf("%s: %v, or it moved, or tried to more than once (%v)", name, err, p.fronted)
 			}
 		})
 	}

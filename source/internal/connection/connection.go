@@ -15,6 +15,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // plainRead is how much net/http reads of an own connection at a time. A TLS record holds
@@ -72,15 +74,21 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	stream.scheme = req.URL.Scheme
 	resp, err := s.base.RoundTrip(under(scheme, req))
-	if err == nil {
-		stream.route.own.Store(resp.StatusCode == http.StatusOK)
-		return resp, nil
-	}
-	if req.Context().Err() != nil {
+	switch {
+	case err != nil && req.Context().Err() != nil:
 		stream.route.refuse() // for all that is known it would never have answered
 		return nil, err
+	case err != nil:
+	case resp.StatusCode == http.StatusGone, resp.StatusCode == http.StatusTooManyRequests:
+		stream.route.own.Store(false) // only an API server says so, and the second must not be asked twice
+		return resp, nil
+	case resp.StatusCode == http.StatusOK && encoding.OfMediaType(resp.Header.Get("Content-Type")) != nil:
+		return resp, nil
+	default:
+		_ = resp.Body.Close() // perhaps of a proxy that sends HTTP/1.1 elsewhere
 	}
-	if resp, err = s.base.RoundTrip(req); err == nil {
+	stream.route.own.Store(false)
+	if resp, err = s.base.RoundTrip(req); err == nil && resp.StatusCode == http.StatusOK {
 		stream.route.refuse() // else there may be no server
 	}
 	return resp, err

@@ -127,6 +127,14 @@ func (s *Stream) Over(body io.ReadCloser) io.ReadCloser {
 	return s
 }
 
+// Decline reports that the answer is not to be read through s. On a connection of its own,
+// the next one may be no better.
+func (s *Stream) Decline() {
+	if s.scheme != "" {
+		s.route.refuse()
+	}
+}
+
 // Bookmark reports a bookmark, and whether the initial events end there.
 func (s *Stream) Bookmark(end bool) {
 	s.initial = s.initial && !end

@@ -76,6 +76,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	case compressed != "" && compressed != "identity":
 		c.decline(fmt.Errorf("the answer is encoded as %q", compressed))
+		if stream != nil {
+			stream.Decline()
+		}
 		return resp, nil
 	}
 	if c.watch {

@@ -67,3 +67,28 @@ func TestAWatchThatTheClientsTimeoutEndsIsBrokenOff(t *testing.T) {
 		})
 	}
 }
+
+// Why a request failed is known, however often its client's config was wrapped.
+func TestARefusedConnectionIsKnownThroughEveryWrapper(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	for wrappers := range 3 {
+		config := &rest.Config{Host: server.URL, QPS: -1}
+		for range wrappers {
+			config.Wrap(source.WrapTransport)
+		}
+		clients, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lw := kc.NewListWatchFromClient(clients.CoreV1().RESTClient(), "pods", "", fields.Everything())
+		src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Intercept: wrappers > 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = src.Watch(t.Context(), source.WatchRequest[*corev1.Pod]{ResourceVersion: "5"}, func([]source.Event[*corev1.Pod]) error { return nil })
+		if f := classify(err); f.Class != machine.Transport || !f.Unreachable {
+			t.Errorf("%d wrappers: %+v", wrappers, f)
+		}
+	}
+}
