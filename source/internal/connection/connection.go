@@ -86,8 +86,8 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	default:
 		_ = resp.Body.Close() // perhaps of a proxy that sends HTTP/1.1 elsewhere
+		stream.route.own.Store(false)
 	}
-	stream.route.own.Store(false)
 	if resp, err = s.base.RoundTrip(req); err == nil && resp.StatusCode == http.StatusOK {
 		stream.route.refuse() // else there may be no server
 	}

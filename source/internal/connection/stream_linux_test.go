@@ -28,6 +28,7 @@ func streaming(t *testing.T, secure bool, delay time.Duration, write func(http.R
 	t.Helper()
 	over := make(chan struct{})
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		write(w)
 		<-over
@@ -120,6 +121,7 @@ func TestAReadDoesNotWaitForAnEventThatHasNotBegun(t *testing.T) {
 func TestConnectionsOfTheirOwnHaveABound(t *testing.T) {
 	gone := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		send(w, "x")
 		<-r.Context().Done()
 		gone <- struct{}{}
@@ -148,6 +150,7 @@ func TestConnectionsOfTheirOwnHaveABound(t *testing.T) {
 
 func TestABodyThatTheTransportUnpacksIsReadAsItIs(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Encoding", "gzip")
 	}))
 	defer srv.Close()
@@ -354,7 +357,9 @@ func TestASilentStreamMovesToASharedConnection(t *testing.T) {
 
 // TestAConnectionThatCannotBeHadIsDoneWithout: watches stay with the shared one for a while.
 func TestAConnectionThatCannotBeHadIsDoneWithout(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+	}))
 	defer srv.Close()
 	dials := 0
 	rt := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -376,7 +381,9 @@ func TestAConnectionThatCannotBeHadIsDoneWithout(t *testing.T) {
 }
 
 func TestAServerThatIsAwayIsNoReasonToDoWithout(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+	}))
 	srv.Close()
 	rt := &http.Transport{}
 	route := &Route{}
