@@ -262,7 +262,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 // relay yields what comes from w, which lw returned after took.
 //
 // If a connection is closed, client-go's clients try again, and at last return a watch
-// that is empty and closed, after ten seconds at most. That is no watch that the server has
+// that is empty and closed, after ten waits of a second. That is no watch that the server has
 // ended, but if it took long, a reflector cannot know.
 func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) (err error) {
 	defer func() {

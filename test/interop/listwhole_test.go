@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -316,7 +317,7 @@ func TestAServerThatRefusesListsOfOneVersionIsAskedForWholeObjects(t *testing.T)
 				storage.Compact(storage.Revision())
 				must(storage.Update(configMap("a", "b")))
 				server.Disconnect()
-				time.Sleep(time.Minute)
+				testbubble.Pass(time.Minute)
 				if a, _ := informer.Store().Get(mapKey("a")); dataOf(a) != "b" {
 					t.Errorf("later the store has %v", a)
 				}

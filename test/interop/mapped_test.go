@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -123,7 +124,7 @@ func follows[T any](t *testing.T, shape string, to func(name, data string) T, of
 			storage.Compact(storage.Revision())
 			server.Disconnect()
 			server.Release()
-			time.Sleep(10 * time.Minute)
+			testbubble.Pass(10 * time.Minute)
 			synctest.Wait()
 
 			held, want := map[string]string{}, map[string]string{"b": "7", "c": "3"}

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -331,12 +332,12 @@ func TestAnObjectForWhichWholePanicsOnceItIsReleasedKeepsItsForm(t *testing.T) {
 		}, "a", "b")
 		d.Hold(mapKey("a"))
 		d.run()
-		time.Sleep(time.Minute)
+		testbubble.Pass(time.Minute)
 		if n, q := d.Store().Len(), d.Quarantined(); n != 1 || len(q) != 1 || q[0].Key != mapKey("b") {
 			t.Errorf("%d are stored; in quarantine: %v", n, q)
 		}
 		d.Release(mapKey("a"))
-		time.Sleep(time.Minute)
+		testbubble.Pass(time.Minute)
 		if obj, ok := d.Store().Get(mapKey("a")); !ok || source.IsPartial(obj) {
 			t.Errorf("it is %v", obj)
 		}
@@ -366,10 +367,10 @@ func TestAnObjectThatIsHeldOrReleasedAfterItWasDecodedHasTheRightForm(t *testing
 				} else {
 					d.Release(mapKey("a"))
 				}
-				time.Sleep(time.Second) // until it has been looked at, in vain
+				testbubble.Pass(time.Second) // until it has been looked at, in vain
 			}
 			must(d.storage.Update(configMap("a", fmt.Sprint(i))))
-			time.Sleep(2 * time.Second)
+			testbubble.Pass(2 * time.Second)
 			if obj, _ := d.Store().Get(mapKey("a")); source.IsPartial(obj) == hold {
 				t.Errorf("held %v: the store has %v", hold, obj)
 			}
@@ -383,14 +384,14 @@ func TestAHeldObjectThatCannotBeReadIsReadLater(t *testing.T) {
 		d.run()
 		d.fault.Store(&apiserver.Fault{Answer: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not now"))})
 		d.Hold(mapKey("a"))
-		time.Sleep(10 * time.Second)
+		testbubble.Pass(10 * time.Second)
 		d.mu.Lock()
 		if len(d.errs) != 4 || !apierrors.IsForbidden(d.errs[0]) || !strings.Contains(d.errs[0].Error(), "ns/a is held") {
 			t.Errorf("reported %v", d.errs)
 		}
 		d.mu.Unlock()
 		d.fault.Store(nil)
-		time.Sleep(30 * time.Second)
+		testbubble.Pass(30 * time.Second)
 		if obj, _ := d.Store().Get(mapKey("a")); dataOf(obj) != "1" {
 			t.Errorf("the store has %v", obj)
 		}
@@ -631,7 +632,7 @@ func TestWhatGetReturnsIsOfTheServersPresentEpoch(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.server.Disconnect()
-		time.Sleep(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		// Another content has the version that the lost one had.
 		must(d.storage.Update(configMap("a", "restored")))
 		synctest.Wait()
@@ -682,7 +683,7 @@ func TestOneReadThatFailsOrHangsDelaysNoOther(t *testing.T) {
 				for _, name := range names[1:30] {
 					d.Hold(mapKey(name))
 				}
-				time.Sleep(2 * time.Minute)
+				testbubble.Pass(2 * time.Minute)
 				if whole := d.wholeOnes(); len(whole) != 29 {
 					t.Errorf("%v are whole; %v", whole, d.errs)
 				}
@@ -690,7 +691,7 @@ func TestOneReadThatFailsOrHangsDelaysNoOther(t *testing.T) {
 					t.Errorf("%d requests in two minutes", n)
 				}
 				d.fault.Store(nil)
-				time.Sleep(2 * time.Minute)
+				testbubble.Pass(2 * time.Minute)
 				if whole := d.wholeOnes(); len(whole) != 30 {
 					t.Errorf("once the server answers %v are whole", whole)
 				}
@@ -772,7 +773,7 @@ func (l lingering) List(ctx context.Context, req source.ListRequest[*corev1.Conf
 	defer l.under.Add(-1)
 	err := l.Source.List(ctx, req, yield)
 	if ctx.Err() != nil {
-		time.Sleep(300 * time.Millisecond)
+		testbubble.Pass(300 * time.Millisecond)
 	}
 	return err
 }
@@ -838,12 +839,12 @@ func TestNothingIsKeptOfWhatIsGoneBeforeItWasReadWhole(t *testing.T) {
 			must(storage.Update(large(name(i), 13_501)))
 		}
 		watched.Advance(1)
-		time.Sleep(10 * time.Second)
+		testbubble.Pass(10 * time.Second)
 		for i := range n {
 			remove(name(i))
 		}
 		watched.Release()
-		time.Sleep(10 * time.Minute)
+		testbubble.Pass(10 * time.Minute)
 		goruntime.GC()
 		goruntime.GC()
 		left := 0

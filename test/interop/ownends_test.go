@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -52,7 +53,7 @@ func TestAnOwnWriteThatCannotBeStoredEndsWithItsObject(t *testing.T) {
 				storage.Compact(storage.Revision())
 				server.Disconnect()
 				server.Release()
-				time.Sleep(10 * time.Second)
+				testbubble.Pass(10 * time.Second)
 				synctest.Wait()
 				if _, ok := i.Store().Get(kinglet.Key{Namespace: "a", Name: "x"}); !ok || len(i.Quarantined()) != 1 {
 					t.Errorf("in reads: %v; quarantined %v", ok, i.Quarantined())
@@ -66,7 +67,7 @@ func TestAnOwnWriteThatCannotBeStoredEndsWithItsObject(t *testing.T) {
 					server.Disconnect()
 					server.Release()
 				}
-				time.Sleep(10 * time.Second)
+				testbubble.Pass(10 * time.Second)
 				synctest.Wait()
 				if _, ok := i.Store().Get(kinglet.Key{Namespace: "a", Name: "x"}); ok {
 					t.Errorf("reads show what was deleted; quarantined %v", i.Quarantined())

@@ -114,7 +114,7 @@ func TestWhoeverReadsAnObjectRacesWithNothing(t *testing.T) {
 			storage.Compact(storage.Revision())
 			server.Disconnect()
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // for the readers, which must be busy, as no bubble lets them be
 	}
 	stop()
 	beside.Wait()

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/internal/tests/testkit"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
@@ -45,7 +46,7 @@ func TestInformersOnDemandOfNamespacesThatComeAndGo(t *testing.T) {
 			m.gets.Wait()
 			m.calm.Store(true)
 			m.server.Disconnect()
-			time.Sleep(10 * time.Minute)
+			testbubble.Pass(10 * time.Minute)
 			synctest.Wait()
 			m.check(ctx)
 			cancel()
@@ -189,7 +190,7 @@ func (m *demandModel) step(ctx context.Context) {
 	case 10:
 		m.failing.Store(m.rnd.IntN(3) == 0)
 	default:
-		time.Sleep(time.Duration(m.rnd.IntN(3000)) * time.Millisecond)
+		testbubble.Pass(time.Duration(m.rnd.IntN(3000)) * time.Millisecond)
 	}
 }
 
@@ -312,7 +313,7 @@ func TestGetReadsWhatIsInAScopeThatHasNotBeenListed(t *testing.T) {
 					if _, err := i.Get(ctx, kinglet.Key{Namespace: "b", Name: "none"}); !apierrors.IsNotFound(err) {
 						t.Errorf("of none: %v", err)
 					}
-					time.Sleep(time.Minute)
+					testbubble.Pass(time.Minute)
 				}
 				cancel()
 				<-ended

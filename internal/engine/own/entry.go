@@ -215,7 +215,7 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T], whole bool) bool {
 	if c.Type != store.Deleted || !whole {
 		return false // somebody else may have taken it out of the selector
 	}
-	i = e.removal(r, c.Old)
+	i = slices.IndexFunc(e.removals, func(m removal) bool { return r.is(c.Old, &m) })
 	return i >= 0 && !e.removals[i].done && !e.removals[i].marked && !e.removals[i].missed
 }
 
@@ -238,11 +238,6 @@ func alone[T any](m made, r *Rules[T], c *store.Change[T], whole bool) bool {
 // removed returns the index of the removal with a UID, or -1.
 func (e *entry[T]) removed(uid types.UID) int {
 	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
-}
-
-// removal returns the index of the removal of an object of the collection, or -1.
-func (e *entry[T]) removal(r *Rules[T], obj T) int {
-	return slices.IndexFunc(e.removals, func(m removal) bool { return r.is(obj, &m) })
 }
 
 // pending returns how many writes and removals the store has not confirmed.

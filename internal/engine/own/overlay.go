@@ -228,14 +228,20 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Re
 		next.removals = slices.Delete(next.removals, i, i+1)
 	}
 	w := next.written
-	switch version, left := gone(m, uid, h.ok); {
+	version, left := gone(m, uid, h.ok)
+	is := h.ok && r.UID(h.obj) == uid
+	if !is && h.ok && r.UID(h.obj) == "" {
+		// It is taken for it, unless the program has written to another one meanwhile.
+		is = !left && w == nil && next.unread == nil && len(next.removals) == 0
+	}
+	switch {
 	case w != nil && w.uid == uid:
 		raise(&add.bound, w.version)
 		add.seen = !w.absent
 		if !m.Marked {
 			next.written = nil
 		}
-	case h.ok && (r.UID(h.obj) == uid || r.UID(h.obj) == "" && !left && w == nil && next.unread == nil && next.removal(r, h.obj) < 0):
+	case is:
 		raise(&add.bound, h.at)
 		add.seen = true
 	case left && h.whole:
@@ -443,20 +449,7 @@ func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Cha
 	if before(h.at, m.bound) {
 		return false // the object left the collection, and enters it again
 	}
-	was := h.obj // before the changes
-	if len(changes) > 0 && changes[0].Type != store.Added {
-		was = changes[0].Old
-	}
-	known := h.ok && r.UID(h.obj) == m.uid && m.uid != ""
-	is, left := known || h.ok && r.UID(h.obj) == "" && r.is(was, m), false
-	for _, c := range changes {
-		another := c.Type != store.Updated || c.Reason != store.Live // may be
-		if c.Type != store.Added {
-			gone := c.Type == store.Deleted && r.UID(c.Old) == "" && m.bound == ""
-			left = left || gone || r.UID(c.Old) == m.uid && m.uid != "" || another && r.is(c.Old, m)
-		}
-		is = is && (known || !another || reached(m.bound, cmp.Or(r.Version(h.obj), c.ResourceVersion)))
-	}
+	is, left := r.stays(m, h, changes)
 	switch {
 	case is:
 		raise(&m.bound, h.at)
@@ -472,6 +465,39 @@ func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Cha
 	raise(&m.bound, h.at)
 	m.done = true
 	return false
+}
+
+// stays reports whether the held object is the one that was removed, after the given changes of
+// the key, and whether they show that one to have left.
+func (r *Rules[T]) stays(m *removal, h held[T], changes []*store.Change[T]) (is, left bool) {
+	was := h.obj // before the changes
+	if len(changes) > 0 && changes[0].Type != store.Added {
+		was = changes[0].Old
+	}
+	known := h.ok && r.UID(h.obj) == m.uid && m.uid != ""
+	is = known || h.ok && r.UID(h.obj) == "" && r.is(was, m)
+	for _, c := range changes {
+		// What is not updated live may be another object.
+		another := c.Type != store.Updated || c.Reason != store.Live
+		is = is && (known || !another || reached(m.bound, cmp.Or(r.Version(h.obj), c.ResourceVersion)))
+		left = left || r.leaves(m, c)
+	}
+	return is, left
+}
+
+// leaves reports whether a change of the key shows the removed object to leave.
+func (r *Rules[T]) leaves(m *removal, c *store.Change[T]) bool {
+	switch {
+	case c.Type == store.Added:
+		return false
+	case r.UID(c.Old) != "":
+		return r.UID(c.Old) == m.uid
+	case before(c.ResourceVersion, m.bound):
+		return false // the removed one was there later
+	case c.Type == store.Deleted && m.bound == "":
+		return true // it was not seen before
+	}
+	return (c.Type == store.Deleted || c.Reason != store.Live) && r.is(c.Old, m)
 }
 
 // following returns those of a key's changes that concern the removals after one that they have

@@ -401,7 +401,7 @@ func (w *Writes[T]) leavesLocked(over *overlay[T], c *store.Change[T], at string
 	l := leaving{uid: w.opts.Rules.UID(c.Old), version: at}
 	if l.uid == "" {
 		if e := over.at(c.Key); e != nil {
-			if i := e.removal(&w.opts.Rules, c.Old); i >= 0 {
+			if i := slices.IndexFunc(e.removals, func(m removal) bool { return w.opts.Rules.leaves(&m, c) }); i >= 0 {
 				l.uid = e.removals[i].uid
 			}
 		}

@@ -80,7 +80,7 @@ func (s *split) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	case err != nil:
 	case resp.StatusCode == http.StatusGone, resp.StatusCode == http.StatusTooManyRequests:
-		stream.route.own.Store(false) // only an API server says so, and the second must not be asked twice
+		stream.route.own.Store(false) // as an API server says, which must not be asked twice while it is busy
 		return resp, nil
 	case resp.StatusCode == http.StatusOK && encoding.OfMediaType(resp.Header.Get("Content-Type")) != nil:
 		return resp, nil

@@ -106,7 +106,9 @@ func TestAFunctionOfTheProgramReadsTheCacheWhateverIsDoneWithItsInformer(t *test
 					<-c.inside
 					done := make(chan error, 1)
 					go func() { done <- do(ctx, c, of.one()) }()
-					time.Sleep(20 * time.Millisecond) // it is under way, or waits
+					// It is under way, or waits: perhaps for a mutex, for which synctest.Wait would never
+					// return. If it has not begun yet, less is tested.
+					time.Sleep(20 * time.Millisecond)
 					close(c.goOn)
 					for what, done := range map[string]chan error{"the read": c.read, "what is done": done, "IndexField": indexed} {
 						select {

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -97,7 +98,7 @@ func TestWhatGetReadsOnDemandIsKeptWhileTheMetadataHasItsVersion(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.server.Disconnect()
-				time.Sleep(10 * time.Minute)
+				testbubble.Pass(10 * time.Minute)
 				changed.Data["a"] = "e"
 				w.update(changed)
 				synctest.Wait()
@@ -212,7 +213,7 @@ func TestAReadOnDemandThatANewTransformOvertakesIsNotKept(t *testing.T) {
 				first := make(chan string)
 				if change > 0 {
 					go func() { first <- get() }()
-					time.Sleep(change)
+					testbubble.Pass(change)
 				} else {
 					close(first)
 				}
@@ -226,7 +227,7 @@ func TestAReadOnDemandThatANewTransformOvertakesIsNotKept(t *testing.T) {
 					go get() // it does not share the first read
 					<-first
 				}
-				time.Sleep(time.Minute)
+				testbubble.Pass(time.Minute)
 				if by := get(); by != "the second" {
 					t.Errorf("%s has made what Get returns", by)
 				}
