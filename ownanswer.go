@@ -115,12 +115,12 @@ func (i *Informer[T]) noticed(at time.Time) { _ = i.own.Noticed(at) }
 
 func (i *Informer[T]) report(err error) { i.opts.OnError(err) }
 
-func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) (err error) {
+func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() (whatIsLeft, error)) (err error) {
 	switch {
 	case w.delete && w.key.Name == "":
 		err = i.deletedMany(w, body, list)
 	case w.delete:
-		err = i.deletedOne(w, body)
+		err = i.deletedOne(w, body, list)
 	default:
 		err = i.wroteOne(w, body)
 	}
@@ -152,8 +152,9 @@ func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
 	return nil // it is no object
 }
 
-// deletedOne records the answer to the delete of one object.
-func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
+// deletedOne records the answer to the delete of one object. Most have no version: if the
+// informer has not seen the object, deletedOne lists what is under its name now.
+func (i *Informer[T]) deletedOne(w *clientWrite, body []byte, list func() (whatIsLeft, error)) error {
 	d := source.DeleteAnswer(w.resource.GroupResource(), body)
 	switch {
 	case !d.Gone && d.Status:
@@ -163,7 +164,22 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
 	}
 	// Without a UID, the answer does not say which object it was: wait until the one that
 	// reads show is gone.
-	err := i.removed(w.key, own.Removal{UID: d.UID, Version: d.Version, Marked: d.UID == "", Sent: w.sent})
+	m := own.Removal{UID: d.UID, Version: d.Version, Marked: d.UID == "", NeedsVersion: d.UID != "" && d.Version == "", Sent: w.sent}
+	err := i.removed(w.key, m)
+	if errors.Is(err, own.ErrUnseen) {
+		m.NeedsVersion = false
+		left, unlisted := list()
+		if unlisted == nil {
+			m.Version = left.version
+			for n := range left.objects {
+				m.Version, m.Live = left.objects[n].ResourceVersion, left.objects[n].UID
+			}
+			m.Gone = m.Live != m.UID
+		} else {
+			unlisted = fmt.Errorf("the answer to a delete has no version, and reads may wait if the object is made anew: %w", unlisted)
+		}
+		err = errors.Join(i.removed(w.key, m), unlisted)
+	}
 	if errors.Is(err, ErrUnknownKey) {
 		return nil
 	}
@@ -174,7 +190,7 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
 // were, of which some are gone and some are marked for deletion. If the answer does not
 // list them, if they were marked before, or if the informer's objects do not show that,
 // deletedMany lists what is left.
-func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error {
+func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() (whatIsLeft, error)) error {
 	if err := i.own.Noticed(time.Now()); err != nil {
 		return err
 	}
@@ -191,11 +207,11 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 			// It may be gone now, end sooner than before, or have a finalizer of the garbage
 			// collector, by the request's propagation policy or the kind's.
 			if left == nil {
-				var now []metav1.ObjectMeta
+				var now whatIsLeft
 				if now, unlisted = list(); unlisted != nil {
 					errs = append(errs, i.notListed(w, unlisted))
 				}
-				left = byUID(now)
+				left = byUID(now.objects)
 			}
 			if unlisted != nil {
 				continue
@@ -215,13 +231,13 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 	}
 	// Taken before the server is asked: its answer does not include later objects either.
 	before := i.Snapshot()
-	objects, err := list()
+	now, err := list()
 	if err != nil {
 		return i.notListed(w, err)
 	}
-	left := byUID(objects)
-	for n := range objects {
-		m := &objects[n]
+	left := byUID(now.objects)
+	for n := range now.objects {
+		m := &now.objects[n]
 		if m.DeletionTimestamp != nil {
 			key := Key{Namespace: m.Namespace, Name: m.Name}
 			if _, shown := before.Get(key); shown {
@@ -234,7 +250,7 @@ func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]me
 		key, err := i.store.KeyOf(obj)
 		is := func(m metav1.ObjectMeta) bool { return m.Namespace == key.Namespace && m.Name == key.Name }
 		switch {
-		case left[uid] != nil || err == nil && uid == "" && slices.ContainsFunc(objects, is):
+		case left[uid] != nil || err == nil && uid == "" && slices.ContainsFunc(now.objects, is):
 			continue
 		case err == nil:
 			err = i.removed(key, own.Removal{UID: uid, Missed: true, Sent: w.sent})

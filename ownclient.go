@@ -16,6 +16,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -53,10 +54,15 @@ import (
 // WithoutOwnWrites, requests through the proxy subresource of an object, which are for another
 // server unless Host says otherwise, and subresources that answer with another type, except
 // scale: eviction, binding, token. An answer in CBOR, which client-go requests only behind alpha
-// feature gates, is an error for OnError, and not recorded either. If the answer to the
-// deletion of a collection does not list what was deleted, some of it was marked for
-// deletion before, or a Map makes the informer's objects, what is left is listed, within the
-// request and ten seconds.
+// feature gates, is an error for OnError, and not recorded either.
+//
+// Some deletions are followed by a list of what they have left, within the request, for which
+// the client needs the verb list; if it fails, OnError is called. After the delete of one object
+// that an informer has not seen, or of which a transform leaves the UID out, its name is
+// listed, for at most two seconds: the answer has no version, and reads would wait if the
+// object was made anew. After the deletion of a collection all of it is, for at most ten seconds,
+// if the answer does not list what was deleted, some of it was marked for deletion before, or a
+// Map makes the informer's objects.
 //
 // It costs the memory of the answer, and of the body of an update or a patch, once more,
 // and about ten to a hundred microseconds of decoding for each write and informer. The zero
@@ -96,8 +102,8 @@ type OwnWriter interface {
 	WroteDelete(key Key, uid types.UID) error
 	// noticed records when the program last wrote to the resource.
 	noticed(at time.Time)
-	// answered records the answer to a write. list lists what is left of a collection.
-	answered(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error
+	// answered records the answer to a write. list lists what a deletion has left.
+	answered(w *clientWrite, body []byte, list func() (whatIsLeft, error)) error
 	// report calls OnError.
 	report(err error)
 }
@@ -231,7 +237,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.from.Version = versionIn(req)
 	}
 	plain, unread := decompressed(body, resp.Header.Get("Content-Encoding"))
-	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
+	list := sync.OnceValues(func() (whatIsLeft, error) { return t.list(req, w.key.Name) })
 	for _, i := range informers {
 		w.otherVersion = w.resource.GroupVersion() != i.version
 		err := unread
@@ -283,43 +289,85 @@ func decompressed(body []byte, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("own writes: the answer to one is encoded as %q, and reads may be older than it", encoding)
 }
 
-// mostListing bounds how long a deletion takes longer for the list of what is left.
-const mostListing = 10 * time.Second
+// How long a deletion takes longer for the list of what is left.
+const (
+	mostListing = 10 * time.Second // of a collection
+	mostAsking  = 2 * time.Second  // of one object
+)
 
-// list requests the metadata of what a request deleted from, without its selectors.
-func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, err error) {
-	ctx, cancel := context.WithTimeout(deletion.Context(), mostListing)
-	defer cancel()
-	for next := ""; ; {
-		req := deletion.Clone(ctx)
-		req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
-		req.Header.Del("Content-Type")
-		req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it
-		req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
-		req.URL.RawQuery = url.Values{"limit": {"500"}, "continue": {next}}.Encode()
-		resp, err := roundtrip.Do(t.next, req)
-		if err != nil {
-			return nil, err
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		var list metav1.PartialObjectMetadataList
-		if err == nil && resp.StatusCode == http.StatusOK {
-			err = json.Unmarshal(body, &list)
-		}
-		if err == nil && !strings.HasSuffix(list.Kind, "List") {
-			err = fmt.Errorf("the server answered a list with %s and %q", resp.Status, list.Kind)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			all = append(all, list.Items[i].ObjectMeta)
-		}
-		if next = list.Continue; next == "" {
-			return all, nil
-		}
+// whatIsLeft is what a server has after a deletion.
+type whatIsLeft struct {
+	objects []metav1.ObjectMeta
+	version string // of the list
+}
+
+// list requests the metadata of what a request deleted from, without its selectors, or of what
+// has the name of the one object that it deleted. A server that is busy is asked again.
+func (t *ownTransport) list(deletion *http.Request, name string) (left whatIsLeft, err error) {
+	most := mostListing
+	query := url.Values{"limit": {"500"}}
+	if name != "" {
+		most = mostAsking
+		query.Set("fieldSelector", fields.OneTermEqualSelector("metadata.name", name).String())
 	}
+	ctx, cancel := context.WithTimeout(deletion.Context(), most)
+	defer cancel()
+	for {
+		var page metav1.PartialObjectMetadataList
+		status, err := t.listOnce(ctx, deletion, name != "", query, &page)
+		switch {
+		case err == nil:
+		case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+			select {
+			case <-time.After(most / 20):
+				continue
+			case <-ctx.Done():
+			}
+			return whatIsLeft{}, err
+		case status == http.StatusBadRequest && query.Has("fieldSelector"):
+			query.Del("fieldSelector") // some extension servers have none
+			continue
+		default:
+			return whatIsLeft{}, err
+		}
+		left.version = page.ResourceVersion
+		for i := range page.Items {
+			if name == "" || page.Items[i].Name == name { // or ignore it
+				left.objects = append(left.objects, page.Items[i].ObjectMeta)
+			}
+		}
+		if page.Continue == "" {
+			return left, nil
+		}
+		query.Set("continue", page.Continue)
+	}
+}
+
+// listOnce requests a page of the collection that a request deleted from, or of that of the one
+// object that it deleted.
+func (t *ownTransport) listOnce(ctx context.Context, deletion *http.Request, one bool, query url.Values, page *metav1.PartialObjectMetadataList) (status int, err error) {
+	req := deletion.Clone(ctx)
+	req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
+	req.Header.Del("Content-Type")
+	req.Header.Del("Accept-Encoding") // net/http asks for it, and undoes it
+	req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
+	if one {
+		req.URL = req.URL.JoinPath("..")
+	}
+	req.URL.RawQuery = query.Encode()
+	resp, err := roundtrip.Do(t.next, req)
+	if err != nil {
+		return 0, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err == nil && resp.StatusCode == http.StatusOK {
+		err = json.Unmarshal(body, page)
+	}
+	if err == nil && !strings.HasSuffix(page.Kind, "List") {
+		err = fmt.Errorf("the server answered a list with %s and %q", resp.Status, page.Kind)
+	}
+	return resp.StatusCode, err
 }
 
 // failingReader fails.

@@ -79,6 +79,10 @@ type removal struct {
 	// bound is a version at which the object existed or ceased to; empty if none is
 	// known. Other objects under its key are older before bound, and newer after it.
 	bound string
+	// gone: at bound the server no longer had the object, which may have ended before. live is
+	// the UID of the one that it had then, if any: that one is newer at any version.
+	gone bool
+	live types.UID
 	// marked: it is not known whether the object is gone or marked for deletion.
 	marked bool
 	// missed: others may have deleted the object.
@@ -135,11 +139,16 @@ func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
 // known is, if a version is known at which the removed one was there, until changes of the key
 // show another: those that show the same raise the bound.
 func (r *Rules[T]) is(obj T, m *removal) bool {
+	if m.gone {
+		return r.UID(obj) == m.uid || r.UID(obj) == "" && before(r.Version(obj), m.bound)
+	}
 	return r.UID(obj) == m.uid || r.maybe(obj, m) && !before(m.bound, r.Version(obj))
 }
 
 // maybe reports whether only changes of the key can tell whether a removal is that of obj.
-func (r *Rules[T]) maybe(obj T, m *removal) bool { return r.UID(obj) == "" && m.bound != "" }
+func (r *Rules[T]) maybe(obj T, m *removal) bool {
+	return r.UID(obj) == "" && m.bound != "" && !m.gone
+}
 
 // confirmed reports whether a store that holds held at version at shows w or something
 // newer.
@@ -170,7 +179,7 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
-		older := before(at, m.bound) && !r.asNew(held, ok, m.bound)
+		older := before(at, m.bound) && !r.asNew(held, ok, m.bound) && !(ok && m.live != "" && r.UID(held) == m.live)
 		is := s.shown && r.is(s.obj, m)
 		if s.merged && s.shown {
 			is = e.written.uid == m.uid

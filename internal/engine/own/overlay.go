@@ -14,6 +14,9 @@ import (
 // ErrUnknown: a removal has no UID, and no object is known under its key.
 var ErrUnknown = errors.New("nothing is known under this key, so a delete needs a UID")
 
+// ErrUnseen: nothing tells which objects under a key are older than a removal.
+var ErrUnseen = errors.New("the deleted object was not seen, so a delete needs a version")
+
 // overlay has the writes of a program that the store does not show yet. The nil overlay
 // is empty. It never changes.
 type overlay[T any] struct {
@@ -55,8 +58,12 @@ type From struct {
 type Removal struct {
 	Key store.Key
 	UID types.UID
-	// Version is one at which the object existed or ceased to; it may be empty.
-	Version string
+	// Version is one at which the object existed or ceased to; it may be empty. Gone: it is one
+	// at which the server was asked and no longer had the object; Live is the UID of the one
+	// that it had then, if any. NeedsVersion: ErrUnseen is wanted where nothing else tells.
+	Version            string
+	Gone, NeedsVersion bool
+	Live               types.UID
 	// Marked: the object may only have been marked for deletion.
 	Marked bool
 	// Missed: a list lacks the object, which others may have deleted.
@@ -152,15 +159,16 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		return o.with(next)
 	}
 	changed := false
+	isLive := func(m *removal) bool { return m.live != "" && m.live == w.UID }
 	for _, m := range next.removals {
-		if m.uid != w.UID && m.bound != "" && reached(m.bound, w.Version) {
+		if m.uid != w.UID && !isLive(&m) && m.bound != "" && reached(m.bound, w.Version) {
 			return o
 		}
 	}
 	next.removals = slices.DeleteFunc(next.removals, func(m removal) bool {
 		// A delete of unknown version that was answered before this request was sent is
 		// older, and so is what is before the write. So is any where no UID is known.
-		older := (m.uid != w.UID && m.bound == "" || m.uid == "" && (!m.marked || w.From.Created)) && !w.Sent.Before(m.since)
+		older := isLive(&m) || (m.uid != w.UID && m.bound == "" || m.uid == "" && (!m.marked || w.From.Created)) && !w.Sent.Before(m.since)
 		changed = changed || older
 		return older
 	})
@@ -203,7 +211,7 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 // removed returns o with a removal added. A removal without a UID removes the object
 // that a read shows; if there is none, the error is ErrUnknown. gone returns the version
 // at which the store recently saw the removed object leave. removed returns o itself if the
-// removal is late.
+// removal is late, or the store, a write or another removal has the object that came after.
 func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Removal, uid types.UID, held bool) (string, bool)) (*overlay[T], error) {
 	next := o.entryOf(m.Key, h.scope)
 	now := next.resolve(r, h.at, h.obj, h.ok)
@@ -217,7 +225,15 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Re
 	default:
 		uid = r.UID(h.obj)
 	}
+	if m.Live != "" && (h.ok && r.UID(h.obj) == m.Live || next.written != nil && next.written.uid == m.Live || next.removed(m.Live) >= 0) {
+		return o, nil
+	}
 	add := removal{uid: uid, bound: m.Version, marked: m.Marked, missed: m.Missed, since: m.Time}
+	if add.gone = m.Gone && comparableWith(h.at, m.Version); add.gone {
+		add.live = m.Live
+	} else if m.Gone {
+		add.bound = ""
+	}
 	if i := next.removed(uid); i >= 0 && (uid != "" || next.written == nil) {
 		was := next.removals[i]
 		if was.marked == m.Marked || !was.marked {
@@ -229,10 +245,10 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Re
 	}
 	w := next.written
 	version, left := gone(m, uid, h.ok)
-	is := h.ok && r.UID(h.obj) == uid
-	if !is && h.ok && r.UID(h.obj) == "" {
+	is, guess := h.ok && r.UID(h.obj) == uid, h.ok && r.UID(h.obj) == "" && uid != ""
+	if guess {
 		// It is taken for it, unless the program has written to another one meanwhile.
-		is = !left && w == nil && next.unread == nil && len(next.removals) == 0
+		is = !left && w == nil && next.unread == nil && len(next.removals) == 0 && (!add.gone || r.is(h.obj, &add))
 	}
 	switch {
 	case w != nil && w.uid == uid:
@@ -252,6 +268,9 @@ func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(m *Re
 	if u := next.unread; u != nil && u.uid == uid {
 		raise(&add.bound, u.version)
 		next.unread = nil
+	}
+	if m.NeedsVersion && (add.bound == "" || is && guess) {
+		return o, ErrUnseen
 	}
 	if w != nil && w.uid != uid {
 		// Of two objects under one key, one is gone before the other begins.
@@ -448,6 +467,9 @@ func (w *written[T]) ended(r *Rules[T], h held[T], changes []*store.Change[T]) b
 func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Change[T]) (ended bool) {
 	if before(h.at, m.bound) {
 		return false // the object left the collection, and enters it again
+	}
+	if m.gone {
+		return true
 	}
 	is, left := r.stays(m, h, changes)
 	switch {

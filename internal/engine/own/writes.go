@@ -91,11 +91,12 @@ type Writes[T any] struct {
 	timer *time.Timer
 	// firing counts timers whose function may be running.
 	firing sync.WaitGroup
-	// left is a ring of the last objects that left the collection; nil until the program
-	// has written.
-	left   []leaving
-	leftAt int
-	counts Status
+	// left is a ring of the last objects that left the collection, since the first call of
+	// Noticed.
+	left    []leaving
+	leftAt  int
+	noticed bool
+	counts  Status
 }
 
 // leaving is an object that left the collection at a version.
@@ -155,11 +156,12 @@ func (w *Writes[T]) Status() Status {
 	return s
 }
 
-// Noticed records that the program wrote to the resource at a time, and returns why no
-// write can be added now: ErrNotRunning or Options.Stopped.
+// Noticed records that the program wrote to the resource at a time, or, if that is zero, that
+// it is about to, and returns why no write can be added now: ErrNotRunning or Options.Stopped.
 func (w *Writes[T]) Noticed(at time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.noticed = true
 	if at.After(w.last) {
 		w.last = at
 	}
@@ -168,9 +170,6 @@ func (w *Writes[T]) Noticed(at time.Time) error {
 		return ErrNotRunning
 	case ended:
 		return w.opts.Stopped
-	}
-	if w.left == nil {
-		w.left = make([]leaving, maxLeft)
 	}
 	return nil
 }
@@ -212,7 +211,8 @@ func (w *Writes[T]) Wrote(write Write[T], coverage source.Coverage) error {
 }
 
 // Removed adds a delete. The error is source.ErrNotCovered if its key is in no scope,
-// and ErrUnknown if it has no UID and nothing is known under its key.
+// ErrUnknown if it has no UID and nothing is known under its key, and ErrUnseen if
+// Removal.NeedsVersion says so.
 func (w *Writes[T]) Removed(m Removal) error {
 	return w.add(m.Key, func(over *overlay[T], h held[T]) (*overlay[T], error) {
 		return over.removed(&w.opts.Rules, &m, h, w.leftLocked)
@@ -379,7 +379,7 @@ func (w *Writes[T]) IndexesChanged() { w.generation.Add(1) }
 // passedLocked ends the entries in a scope that the store now shows.
 func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	over := w.over.Load()
-	if w.left != nil {
+	if w.noticed {
 		for i := range changes {
 			w.leavesLocked(over, &changes[i], s.at)
 		}
@@ -410,6 +410,10 @@ func (w *Writes[T]) leavesLocked(over *overlay[T], c *store.Change[T], at string
 	case l.uid == "":
 		l.key, l.at = c.Key, time.Now()
 	case c.Type == store.Updated:
+		return
+	}
+	if len(w.left) < maxLeft {
+		w.left = append(w.left, l)
 		return
 	}
 	w.left[w.leftAt%maxLeft] = l
@@ -467,7 +471,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	if epoch {
 		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
 		w.counts.Dropped += uint64(len(dropped))
-		clear(w.left)
+		w.left = nil
 		w.endWaitsLocked(ErrEpoch, func(wait *waiting) bool { return wait.includes(s) })
 		return dropped
 	}

@@ -1,0 +1,151 @@
+package ctrlruntime
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+// overtaken keeps the answer to a delete back until something has happened. The answer is a
+// Status, as those of real servers to most deletes are, and not of the one in memory.
+type overtaken struct {
+	happens *func()
+	next    http.RoundTripper
+}
+
+func (o *overtaken) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodDelete {
+		req = req.Clone(req.Context())
+		req.Header.Set("Accept", "application/json")
+	}
+	resp, err := o.next.RoundTrip(req)
+	if err == nil && req.Method == http.MethodDelete {
+		(*o.happens)()
+		var was metav1.PartialObjectMetadata
+		if err := json.NewDecoder(resp.Body).Decode(&was); err != nil {
+			return nil, err
+		}
+		resp.Body.Close()
+		resp.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":%q,"kind":"configmaps","uid":%q}}`, was.Name, was.UID)))
+		resp.ContentLength = -1
+		resp.Header.Set("Content-Type", "application/json")
+	}
+	return resp, err
+}
+
+// The answer to a delete does not have the version at which the object left.
+func TestWhatIsMadeAnewAfterADeleteIsInReadsAtOnce(t *testing.T) {
+	anew := func(w *writer) { w.create(labelled(configMap("ns", "a", nil), "anew")) }
+	scenarios := map[string]struct {
+		// seen: the cache has the object before the delete. early happens before its answer
+		// arrives, and late after it.
+		seen        bool
+		early, late func(w *writer)
+	}{
+		"the watch has not shown it":              {late: anew},
+		"nor that it was made anew meanwhile":     {early: anew},
+		"the watch has shown all of it meanwhile": {seen: true, early: func(w *writer) { anew(w); w.server.Release(); synctest.Wait() }},
+		"a list shows none of it": {late: func(w *writer) {
+			anew(w)
+			var once atomic.Bool
+			w.refused(func(r *apiserver.Request) error {
+				if r.Verb == "watch" && once.CompareAndSwap(false, true) {
+					return apierrors.NewResourceExpired("too old")
+				}
+				return nil
+			})
+			w.server.Disconnect()
+			w.server.Release()
+			testbubble.Pass(5 * time.Second)
+		}},
+	}
+	transforms := map[string]toolscache.TransformFunc{"none": nil, "strips managed fields": cache.TransformStripManagedFields(), "slim": slim}
+	for scenario, does := range scenarios {
+		for transform, f := range transforms {
+			for n := range 3 * 3 * 2 {
+				form, selected, busy := allForms[n%3], [...]string{"all", "selected", "only what is made anew"}[n/3%3], n/9 == 1
+				if does.seen && selected == "only what is made anew" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %s, transform %s, in the cache %s, busy %t", scenario, form, transform, selected, busy), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						world := newWorld(t)
+						opts := cache.Options{DefaultTransform: f}
+						if selected != "all" {
+							opts.DefaultLabelSelector, _ = labels.Parse("x in (old, anew)")
+						}
+						c, end := world.run(ctrlruntime.NewCache, opts)
+						defer end()
+						happens := func() {}
+						config := world.config()
+						config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &overtaken{&happens, next} })
+						cl, err := ctrlruntime.NewClient(config, client.Options{
+							Scheme: scheme.Scheme, Mapper: mapper(), Cache: &client.CacheOptions{Reader: c, Unstructured: true},
+						})
+						ok(t, err)
+						_, err = c.GetInformer(t.Context(), object(form, "", ""))
+						ok(t, err)
+						synctest.Wait()
+						w := &writer{world: world, Client: cl, cache: c}
+						w.server.Hold()
+						old := labelled(configMap("ns", "a", nil), "old")
+						if selected == "only what is made anew" {
+							old = configMap("ns", "a", nil)
+						}
+						w.create(old)
+						if does.seen {
+							w.server.Release()
+							synctest.Wait()
+							w.server.Hold()
+						}
+						var once atomic.Bool
+						w.refused(func(r *apiserver.Request) error {
+							if busy && byName(r) && once.CompareAndSwap(false, true) {
+								return apierrors.NewTooManyRequests("busy", 1)
+							}
+							return nil
+						})
+						if does.early != nil {
+							happens = func() { does.early(w) }
+						}
+						ok(t, w.Delete(t.Context(), object(form, "ns", "a")))
+						if x, waited := w.reads(form, "ns", "a"); x == "old" || waited != 0 {
+							t.Errorf("after the delete, reads show %q after %v", x, waited)
+						}
+						if does.late != nil {
+							does.late(w)
+						}
+						w.server.Release()
+						synctest.Wait()
+						w.shows("when the watch has come", form, "anew")
+					})
+				})
+			}
+		}
+	}
+}
+
+// refused has requests answered with the errors of a function.
+func (w *world) refused(by func(*apiserver.Request) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = by
+}
