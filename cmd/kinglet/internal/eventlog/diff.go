@@ -69,12 +69,14 @@ func (d *differences) values(at string, before, after any) {
 
 // lists compares lists that are not equal; nil is an absent one.
 func (d *differences) lists(at string, before, after []any) {
-	from, reordered := len(*d), true
+	from, reordered := len(*d), false
 	if was, is, ok := byIdentity(before, after); ok {
+		reordered = len(before) > 0 && reflect.DeepEqual(was, is)
 		for _, id := range keysOf(was, is) {
 			d.values(at+"["+id+"]", was[id], is[id])
 		}
 	} else if before != nil && after != nil && allScalars(before) && allScalars(after) {
+		reordered = maps.Equal(counts(before), counts(after))
 		for _, v := range before {
 			if !slices.Contains(after, v) {
 				d.add(at, v, nil)
@@ -85,13 +87,11 @@ func (d *differences) lists(at string, before, after []any) {
 				d.add(at, nil, v)
 			}
 		}
-	} else {
-		reordered = false
 	}
 	if len(*d) > from {
 		return
 	}
-	c := Change{Path: at, reordered: reordered && len(before) == len(after)}
+	c := Change{Path: at, reordered: reordered}
 	if before != nil {
 		c.Old = before
 	}
@@ -146,6 +146,15 @@ func isScalar(v any) bool {
 		return false
 	}
 	return true
+}
+
+// counts returns how often a list has each of its scalars.
+func counts(list []any) map[any]int {
+	n := make(map[any]int, len(list))
+	for _, v := range list {
+		n[v]++
+	}
+	return n
 }
 
 func allScalars(list []any) bool {

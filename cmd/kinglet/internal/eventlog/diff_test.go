@@ -69,6 +69,30 @@ func TestASummaryNamesTheFieldsThatDiffer(t *testing.T) {
 			`spec.args reordered`,
 		},
 		{
+			"objects in another order say so",
+			`{spec: {env: [{name: a, value: x}, {name: b}]}}`,
+			`{spec: {env: [{name: b}, {name: a, value: x}]}}`,
+			`spec.env reordered`,
+		},
+		{
+			"another number of equal values is no other order",
+			`{spec: {args: [a, a, b]}}`,
+			`{spec: {args: [a, b, b]}}`,
+			`spec.args [3 items]→[3 items]`,
+		},
+		{
+			"an empty list where there was none is no other order",
+			`{spec: {}}`,
+			`{spec: {args: []}}`,
+			`spec.args +[0 items]`,
+		},
+		{
+			"a null in an element is no other order",
+			`{spec: {env: [{name: a, value: null}]}}`,
+			`{spec: {env: [{name: a}]}}`,
+			`spec.env [{name: a, value: null}]→[{name: a}]`,
+		},
+		{
 			"elements that nothing identifies are counted",
 			`{spec: {rules: [{host: a}, {host: a}]}}`,
 			`{spec: {rules: [{host: a}]}}`,
