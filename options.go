@@ -37,9 +37,10 @@ type Options[T any] struct {
 	// is reported.
 	//
 	// Where a Map leaves it out, a list does not show that an object was replaced by another
-	// with the same content, and reads after an own delete take the object that was held
-	// then for the deleted one, until the watch shows another: if others have deleted and
-	// created it meanwhile, they may be older than the delete for as long as the watch lags.
+	// with the same content. Reads after a WroteDelete, or a delete after which OwnWrites
+	// could not ask the server, take the object that was held then for the deleted one, until
+	// the watch shows another: if others have deleted and created it meanwhile, they may be
+	// older than the delete for as long as the watch lags.
 	UID func(T) types.UID
 	// Equal reports whether two reads of one version are the same, so that a relist in
 	// which nothing changed changes nothing. If it is nil, they are compared by value, but

@@ -79,6 +79,25 @@ func tryClient(t *testing.T, b *behind, cfg *rest.Config) {
 	}
 }
 
+// A server that cannot be asked what a delete has left is no reason to keep silent.
+func TestADeleteOfWhatWasNotSeenSaysThatTheServerCouldNotBeAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{})
+		defer b.end()
+		own := &kinglet.OwnWrites{}
+		b.must(own.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+		req, err := http.NewRequestWithContext(t.Context(), "DELETE", "http://server/api/v1/namespaces/ns/pods/b", nil)
+		b.must(err)
+		gone := answers{status: 200, body: `{"apiVersion":"v1","kind":"Status","status":"Success","details":{"name":"b","kind":"pods","uid":"u"}}`}
+		resp, err := own.Wrap(gone).RoundTrip(req)
+		b.must(err)
+		b.must(resp.Body.Close())
+		if errs := b.reported(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "own write of ns/b: the answer to a delete has no version") {
+			t.Errorf("reported: %v", errs)
+		}
+	})
+}
+
 // answers is a transport that answers every request in the same way.
 type answers struct {
 	status   int

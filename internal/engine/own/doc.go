@@ -32,15 +32,16 @@
 // A deleted object never comes back, so a removal hides its UID. The server does not say
 // at which version it deleted the object. But a key has one object at a time: with one
 // version at which the object existed (its bound), every other object is older before
-// that version and newer after it. Where none is known, the server is asked what it has
-// now: every other object but that one is older before the version of its answer.
+// that version and newer after it. Where no such version is known, the caller asks the
+// server what is under the key now. Reads before the version of its answer show no other
+// object than that.
 //
 // # When a read has to wait
 //
 // An entry is unsure where that is not enough: a write of which only the version is
-// known, a deletion that may only have marked the object, and the removal of an object
-// that the informer has never seen, while it holds another one under the key, and the
-// server could not be asked.
+// known, a deletion that may only have marked the object, and, if the server could not be
+// asked, the removal of an object that the informer has never seen, while it holds another
+// one under the key.
 // [Writes.AwaitWrites] waits until the watch has shown what happened. A read that does
 // not wait shows what the watch has shown, with the newest object that was written.
 //

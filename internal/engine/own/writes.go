@@ -221,13 +221,13 @@ func (w *Writes[T]) Removed(m Removal) error {
 
 // leftLocked returns the version at which an object left the collection recently. One of which
 // the UID is not known did if it was under the removal's key then, and after the request was
-// sent; held is whether there is another.
+// sent, unless the server can be asked; held is whether there is another.
 func (w *Writes[T]) leftLocked(m *Removal, uid types.UID, held bool) (version string, ok bool) {
 	i := slices.IndexFunc(w.left, func(l leaving) bool {
 		if l.uid != "" || l.key != m.Key {
 			return l.uid == uid && uid != ""
 		}
-		return m.Sent.IsZero() && !held || !m.Sent.IsZero() && l.at.After(m.Sent)
+		return !m.NeedsVersion && !m.Gone && (m.Sent.IsZero() && !held || !m.Sent.IsZero() && l.at.After(m.Sent))
 	})
 	if i < 0 {
 		return "", false
@@ -471,7 +471,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	if epoch {
 		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
 		w.counts.Dropped += uint64(len(dropped))
-		w.left = nil
+		w.left, w.leftAt = nil, 0
 		w.endWaitsLocked(ErrEpoch, func(wait *waiting) bool { return wait.includes(s) })
 		return dropped
 	}

@@ -210,9 +210,7 @@ func TestWhatIsRefusedHidesNothingThatIsHeld(t *testing.T) {
 				}
 				testbubble.Pass(time.Minute)
 				if !strings.Contains(name, "another") {
-					w.mu.Lock()
-					w.refuse = nil
-					w.mu.Unlock()
+					w.refused(nil)
 					testbubble.Pass(time.Minute)
 				}
 				if names, err := typedNames(t, c, client.InNamespace("a")); err != nil || !slices.Equal(names, []string{"one"}) {
@@ -371,23 +369,19 @@ func budgetTrial(t *testing.T, seed uint64) {
 				w.server.Disconnect()
 			case 2:
 				refused := rnd.IntN(2) == 0
-				w.mu.Lock()
-				w.refuse = func(r *apiserver.Request) error {
+				w.refused(func(r *apiserver.Request) error {
 					if refused && byName(r) {
 						return apierrors.NewInternalError(errors.New("no reads now"))
 					}
 					return nil
-				}
-				w.mu.Unlock()
+				})
 			}
 		default:
 			testbubble.Pass(time.Duration(rnd.IntN(3)) * time.Second)
 			synctest.Wait()
 		}
 	}
-	w.mu.Lock()
-	w.refuse = nil
-	w.mu.Unlock()
+	w.refused(nil)
 	testbubble.Pass(10 * time.Minute)
 	synctest.Wait()
 	budgetAtRest(t, w, c, namespaces, by, held, o, limit)

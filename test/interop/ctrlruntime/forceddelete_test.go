@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,13 +76,11 @@ func TestWhatAClientDeletesAtOnceIsGoneWhoeverMarkedIt(t *testing.T) {
 						if seen {
 							mark()
 						}
-						c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+						w.wrap = func(next http.RoundTripper) http.RoundTripper { return &forced{w, next} }
+						cl, end := w.withClient(ctrlruntime.Options{}, cache.Options{})
 						defer end()
-						config := rest.CopyConfig(w.server.Config())
-						config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &forced{w, next} })
-						cl, err := ctrlruntime.NewClient(config, client.Options{Scheme: scheme.Scheme, Mapper: mapper(), Cache: &client.CacheOptions{Reader: c}})
-						ok(t, err)
-						_, err = c.GetInformer(t.Context(), &corev1.Pod{})
+						w.server.Release()
+						_, err := cl.cache.GetInformer(t.Context(), &corev1.Pod{})
 						ok(t, err)
 						synctest.Wait()
 						w.server.Hold()
@@ -92,7 +88,7 @@ func TestWhatAClientDeletesAtOnceIsGoneWhoeverMarkedIt(t *testing.T) {
 							mark()
 						}
 						ok(t, cl.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace("ns"), client.GracePeriodSeconds(0)))
-						(&writer{world: w, Client: cl, cache: c}).behindBy(2 * time.Second)
+						cl.behindBy(2 * time.Second)
 						var got corev1.Pod
 						err = cl.Get(t.Context(), keyed("ns", "p"), &got)
 						// An object that was not marked may be read as soon as it is.

@@ -14,10 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
@@ -80,32 +78,22 @@ func TestWhatIsMadeAnewAfterADeleteIsInReadsAtOnce(t *testing.T) {
 	transforms := map[string]toolscache.TransformFunc{"none": nil, "strips managed fields": cache.TransformStripManagedFields(), "slim": slim}
 	for scenario, does := range scenarios {
 		for transform, f := range transforms {
-			for n := range 3 * 3 * 2 {
-				form, selected, busy := allForms[n%3], [...]string{"all", "selected", "only what is made anew"}[n/3%3], n/9 == 1
+			for n := range 3 * 3 * 3 {
+				form, selected, asked := allForms[n%3], [...]string{"all", "selected", "only what is made anew"}[n/3%3], [...]string{"answers", "is busy at first", "has no field selectors"}[n/9]
 				if does.seen && selected == "only what is made anew" {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s, %s, transform %s, in the cache %s, busy %t", scenario, form, transform, selected, busy), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, %s, transform %s, in the cache %s, the server %s", scenario, form, transform, selected, asked), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						world := newWorld(t)
+						happens := func() {}
+						world.wrap = func(next http.RoundTripper) http.RoundTripper { return &overtaken{&happens, next} }
 						opts := cache.Options{DefaultTransform: f}
 						if selected != "all" {
 							opts.DefaultLabelSelector, _ = labels.Parse("x in (old, anew)")
 						}
-						c, end := world.run(ctrlruntime.NewCache, opts)
+						w, end := world.withClient(ctrlruntime.Options{}, opts, form)
 						defer end()
-						happens := func() {}
-						config := world.config()
-						config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &overtaken{&happens, next} })
-						cl, err := ctrlruntime.NewClient(config, client.Options{
-							Scheme: scheme.Scheme, Mapper: mapper(), Cache: &client.CacheOptions{Reader: c, Unstructured: true},
-						})
-						ok(t, err)
-						_, err = c.GetInformer(t.Context(), object(form, "", ""))
-						ok(t, err)
-						synctest.Wait()
-						w := &writer{world: world, Client: cl, cache: c}
-						w.server.Hold()
 						old := labelled(configMap("ns", "a", nil), "old")
 						if selected == "only what is made anew" {
 							old = configMap("ns", "a", nil)
@@ -118,7 +106,11 @@ func TestWhatIsMadeAnewAfterADeleteIsInReadsAtOnce(t *testing.T) {
 						}
 						var once atomic.Bool
 						w.refused(func(r *apiserver.Request) error {
-							if busy && byName(r) && once.CompareAndSwap(false, true) {
+							switch {
+							case !byName(r):
+							case asked == "has no field selectors":
+								return apierrors.NewBadRequest("unknown field selector")
+							case asked == "is busy at first" && once.CompareAndSwap(false, true):
 								return apierrors.NewTooManyRequests("busy", 1)
 							}
 							return nil
@@ -141,11 +133,4 @@ func TestWhatIsMadeAnewAfterADeleteIsInReadsAtOnce(t *testing.T) {
 			}
 		}
 	}
-}
-
-// refused has requests answered with the errors of a function.
-func (w *world) refused(by func(*apiserver.Request) error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.refuse = by
 }

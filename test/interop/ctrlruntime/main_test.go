@@ -42,6 +42,8 @@ type world struct {
 	gets int
 	// path is that of the server's URL.
 	path string
+	// wrap wraps the transport of clients, if it is set.
+	wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // config is that of a client of the server, behind a proxy that removes its path.
@@ -49,6 +51,9 @@ func (w *world) config() *rest.Config {
 	cfg := w.server.Config()
 	if cfg.Host += w.path; w.path != "" {
 		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return withoutPath{strings.TrimSuffix(w.path, "/"), rt} })
+	}
+	if w.wrap != nil {
+		cfg.Wrap(w.wrap)
 	}
 	return cfg
 }
@@ -93,6 +98,13 @@ func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
 // byName reports whether a request is a list of one name.
 func byName(r *apiserver.Request) bool {
 	return r.Verb == "list" && strings.Contains(r.Options.FieldSelector, "metadata.name=")
+}
+
+// refused has requests answered with the errors of a function from now on.
+func (w *world) refused(by func(*apiserver.Request) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = by
 }
 
 // asked returns what was listed and watched since the last call.
