@@ -69,6 +69,9 @@ type Options struct {
 	// tells, and if annotations are left out, then a server refuses it, from any client.
 	// Patch it, or get it live. A merge patch can set a field that is left out, but not
 	// clear it: it is empty in the patch's base as well.
+	//
+	// Servers take an UpdateStatus of such a custom resource, so of a path in its status,
+	// all of the status is kept; only of built-in types that servers refuse, a part is.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
 	// and owners. If Keep is empty, the others have what every object needs, and
@@ -88,7 +91,7 @@ type Options struct {
 	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
-	// dropped.
+	// dropped, nor can a part of a status that Keep would keep whole.
 	Drop []string
 	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing

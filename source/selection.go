@@ -34,11 +34,11 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 			// Without annotations, so that a server refuses what is written back.
 			keep = []string{"metadata.creationTimestamp"}
 		}
-		if s.less, err = gotype.DropsOf(elem, nil, opts.Drop); err != nil {
+		if s.less, err = dropsOf(elem, nil, opts.Drop); err != nil {
 			return s, err
 		}
 	}
-	if s.drops, err = gotype.DropsOf(elem, keep, opts.Drop); err != nil {
+	if s.drops, err = dropsOf(elem, keep, opts.Drop); err != nil {
 		return s, err
 	}
 	if s.whole != nil && opts.WholeLabels != nil && opts.ofKind(elem) && !slices.ContainsFunc(keep, func(path string) bool { return !strings.HasPrefix(path+".", "metadata.") }) {
@@ -50,6 +50,33 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 		}
 	}
 	return s, nil
+}
+
+// dropsOf returns what objects of a type lack. They have all of their status or nothing of
+// it, unless a server refuses an UpdateStatus of what is marked as not whole.
+func dropsOf(elem reflect.Type, keep, drop []string) (*gotype.Drops, error) {
+	ofStatus := func(path string) bool { return strings.HasPrefix(path, "status.") }
+	if !slices.Contains(refuseStatus[elem.PkgPath()], elem.Name()) {
+		if i := slices.IndexFunc(drop, ofStatus); i >= 0 {
+			return nil, fmt.Errorf("cannot drop %q of %v: a server takes an UpdateStatus of what lacks a part of its status, and removes that part; drop \"status\", or nothing of it", drop[i], elem)
+		}
+		if slices.ContainsFunc(keep, ofStatus) {
+			keep = append(slices.Clip(keep), "status")
+		}
+	}
+	return gotype.DropsOf(elem, keep, drop)
+}
+
+// refuseStatus has the types, by package, of whose UpdateStatus API servers validate the
+// metadata, and so refuse the mark. Of custom resources, and the rest, they ignore it.
+var refuseStatus = map[string][]string{
+	"k8s.io/api/apps/v1":        {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+	"k8s.io/api/autoscaling/v1": {"HorizontalPodAutoscaler"},
+	"k8s.io/api/autoscaling/v2": {"HorizontalPodAutoscaler"},
+	"k8s.io/api/batch/v1":       {"CronJob", "Job"},
+	"k8s.io/api/core/v1":        {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "ReplicationController", "ResourceQuota", "Service"},
+	"k8s.io/api/networking/v1":  {"Ingress"},
+	"k8s.io/api/policy/v1":      {"PodDisruptionBudget"},
 }
 
 // chooses returns a function that chooses what Whole and WholeLabels do; nil if there is

@@ -107,6 +107,38 @@ func TestAFieldThatIsLeftOutIsNotKnownOfAWrite(t *testing.T) {
 	}
 }
 
+// See also TestAServerRefusesThePartOfAStatusThatMayBeKept.
+func TestAStatusOfWhichServersTakeAPartIsKeptWhole(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": kindGV.String(), "kind": "Thing", "metadata": map[string]any{"name": "a", "resourceVersion": "1"},
+		"spec": map[string]any{"a": "b"}, "status": map[string]any{"a": "b", "c": "d"},
+	}}
+	for _, keep := range [][]string{{"status.a"}, {"status", "status.a"}, {"spec", "status.a"}} {
+		dec := must(newDecoder[*unstructured.Unstructured](kindGV, &Options{Keep: keep}))
+		it, err := dec.codec.answer(Answer{Object: u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := it.Object.Object["status"]; !reflect.DeepEqual(got, u.Object["status"]) {
+			t.Errorf("keep %v: the status is %v", keep, got)
+		}
+	}
+	for path, want := range map[string]bool{"status": true, "status.a": false} {
+		if err := (Options{Drop: []string{path}}).CheckFields(u); (err == nil) != want {
+			t.Errorf("drop %s: %v", path, err)
+		}
+	}
+	for _, opts := range []Options{{Keep: []string{"status.replicas"}}, {Drop: []string{"status.conditions"}}} {
+		it, err := must(newDecoder[*appsv1.ReplicaSet](appsv1.SchemeGroupVersion, &opts)).codec.answer(Answer{Object: &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"},
+			Status:     appsv1.ReplicaSetStatus{Replicas: 2, Conditions: []appsv1.ReplicaSetCondition{{}}},
+		}})
+		if err != nil || it.Object.Status.Replicas != 2 || len(it.Object.Status.Conditions) > 0 {
+			t.Errorf("%+v: %v, %v", opts, it.Object, err)
+		}
+	}
+}
+
 func TestAProgramThatReadsWhatIsLeftOutNotices(t *testing.T) {
 	opts := Options{Keep: []string{"spec.replicas"}, Whole: func(key store.Key, _ map[string]string, _ []metav1.OwnerReference) bool { return key.Name == "whole" }}
 	for _, name := range []string{"whole", "other"} {

@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,8 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
@@ -150,4 +155,93 @@ func TestAServerRefusesAnObjectThatIsNotWhole(t *testing.T) {
 	}
 	_, err = client.CoreV1().ConfigMaps("default").Update(ctx, c.DeepCopy(), metav1.UpdateOptions{})
 	must(t, err)
+}
+
+// Where a part of a status may be kept, a real server refuses to have the rest removed.
+func TestAServerRefusesThePartOfAStatusThatMayBeKept(t *testing.T) {
+	t.Parallel()
+	config := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *program}).Config(t)
+	const pod = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"example.com/image"}],"restartPolicy":%q}}`
+	always, never := fmt.Sprintf(pod, "Always"), fmt.Sprintf(pod, "Never")
+	selecting := `{"selector":{"matchLabels":{"a":"b"}},"template":` + always + `}`
+	specs := map[string]string{
+		"daemonsets":               selecting,
+		"deployments":              selecting,
+		"replicasets":              selecting,
+		"statefulsets":             selecting,
+		"horizontalpodautoscalers": `{"maxReplicas":1,"scaleTargetRef":{"kind":"Deployment","name":"a","apiVersion":"apps/v1"}}`,
+		"jobs":                     `{"template":` + never + `}`,
+		"cronjobs":                 `{"schedule":"0 0 1 1 *","jobTemplate":{"spec":{"template":` + never + `}}}`,
+		"namespaces":               `{}`,
+		"nodes":                    `{}`,
+		"persistentvolumes":        `{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/tmp"}}`,
+		"persistentvolumeclaims":   `{"resources":{"requests":{"storage":"1Gi"}},"accessModes":["ReadWriteOnce"]}`,
+		"pods":                     `{"containers":[{"name":"c","image":"example.com/image"}]}`,
+		"replicationcontrollers":   `{"selector":{"a":"b"},"template":` + always + `}`,
+		"resourcequotas":           `{"hard":{"pods":"1000"}}`,
+		"services":                 `{"ports":[{"port":80}]}`,
+		"ingresses":                `{"defaultBackend":{"service":{"name":"a","port":{"number":80}}}}`,
+		"poddisruptionbudgets":     `{"minAvailable":1}`,
+	}
+	client := dynamic.NewForConfigOrDie(config)
+	_, lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerGroupsAndResources()
+	must(t, err)
+	tried := 0
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			name, sub, _ := strings.Cut(r.Name, "/")
+			gv, err := schema.ParseGroupVersion(list.GroupVersion)
+			must(t, err)
+			gvr, gvk := gv.WithResource(name), gv.WithKind(r.Kind)
+			if sub != "status" || !scheme.Scheme.Recognizes(gvk) {
+				continue
+			}
+			example, err := scheme.Scheme.New(gvk)
+			must(t, err)
+			status, ok := reflect.TypeOf(example).Elem().FieldByName("Status")
+			if !ok || status.Type.NumField() == 0 {
+				t.Fatalf("%s has no status", gvk)
+			}
+			field, _, _ := strings.Cut(status.Type.Field(0).Tag.Get("json"), ",")
+			if err := (source.Options{Drop: []string{"status." + field}}).CheckFields(example); err != nil {
+				if !strings.Contains(err.Error(), `drop "status", or nothing of it`) {
+					t.Errorf("%s: %v", gvk, err)
+				}
+				continue
+			}
+			spec, ok := specs[name]
+			if !ok {
+				t.Errorf("a part of the status of %s may be kept, and nothing here says that servers refuse it", gvk)
+				continue
+			}
+			tried++
+			u := &unstructured.Unstructured{}
+			must(t, json.Unmarshal(fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"spec":%s}`, list.GroupVersion, r.Kind, spec), &u.Object))
+			u.SetName("lean-" + strings.ReplaceAll(gv.String(), "/", "-"))
+			var of dynamic.ResourceInterface = client.Resource(gvr)
+			if r.Namespaced {
+				of = client.Resource(gvr).Namespace("default")
+			}
+			if u, err = of.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+				t.Errorf("%s: %v", gvk, err)
+				continue
+			}
+			var answer error
+			lean := informed(t, config, gvr, source.Options{Keep: []string{"metadata.creationTimestamp"}}, func(o *unstructured.Unstructured) bool { return o.GetName() == u.GetName() })
+			for range 10 { // controllers write meanwhile
+				live, err := of.Get(t.Context(), u.GetName(), metav1.GetOptions{})
+				must(t, err)
+				lean.SetResourceVersion(live.GetResourceVersion())
+				if _, answer = of.UpdateStatus(t.Context(), lean.DeepCopy(), metav1.UpdateOptions{}); !apierrors.IsConflict(answer) {
+					break
+				}
+			}
+			if answer == nil || !strings.Contains(answer.Error(), "this object is not whole: patch it, or get it live from the server") {
+				t.Errorf("a part of the status of %s may be kept, and the answer to an UpdateStatus of that is: %v", gvk, answer)
+			}
+		}
+	}
+	if tried < len(specs) {
+		t.Errorf("%d kinds tried, of %d", tried, len(specs))
+	}
 }
