@@ -135,9 +135,9 @@ func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine
 			PageSize:        c.config.WatchListPageSize,
 			WatchTimeoutMin: from, WatchTimeoutMax: to,
 			OnError: func(err error) {
-				if errors.Is(err, reflector.ErrOutOfOrder) {
-					logger.Info("Resource versions are in no order, and are not relied upon", "type", description, "err", err)
-					return // no watch has failed
+				if message, at := kept(err); message != "" {
+					logger.V(int(at)).Info(message, "type", description, "err", err)
+					return
 				}
 				face.handle(ctx, c.config.WatchErrorHandler, c.config.WatchErrorHandlerWithContext,
 					watchError(c.name, description, err))

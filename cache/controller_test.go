@@ -209,7 +209,7 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 				config.ObjectDescription = "my pods"
 				return config
 			}
-			s := &script{lists: []func() (runtime.Object, error){listFails(forbidden), lists("5"), lists("6")}}
+			s := &script{lists: []func() (runtime.Object, error){listFails(forbidden), lists("5"), lists("6"), lists("6"), lists("6"), lists("6")}}
 			controlling(t, s, configure, func(t *testing.T, c *controlled) {
 				heard := told.heard()
 				named := heard[max(0, strings.Index(heard, "testing")):]
@@ -218,7 +218,11 @@ func TestWatchErrorHandlersGetTheServersErrorAndAShellThatTellsTheTruth(t *testi
 				testbubble.Elapse(5 * time.Second)
 				s.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
 				synctest.Wait()
-				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"5\" false gone", named))
+				want(t, "told of a version that has expired", told.heard(), "")
+				s.watches = append(s.watches, watchFails(forbidden))
+				s.watched().Stop()
+				testbubble.Elapse(time.Minute)
+				want(t, "told", told.heard(), fmt.Sprintf("my pods %s \"6\" true %v", named, forbidden))
 			})
 		})
 	}

@@ -266,8 +266,6 @@ func (e *notTakenError) Status() metav1.Status {
 type storeSource struct {
 	source.Source[any]
 	sink *storeSink
-	// opened is whether the last watch sent anything.
-	opened bool
 }
 
 // List implements source.Source.
@@ -280,7 +278,6 @@ func (s *storeSource) List(ctx context.Context, req source.ListRequest[any], yie
 // Watch implements source.Source.
 func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
 	req.Held = nil
-	s.opened = false
 	if req.SendInitialEvents {
 		s.sink.notTaken = nil
 	} else if err := s.sink.notTaken; err != nil {
@@ -300,7 +297,6 @@ func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], y
 		}
 	}
 	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
-		s.opened = true
 		err := yield(events)
 		if s.sink.notTaken != nil {
 			return s.sink.notTaken

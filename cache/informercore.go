@@ -255,19 +255,17 @@ func (e *informerCore) state() (ctx context.Context, sh *shell, handler WatchErr
 }
 
 // report handles errors inside the informer. Errors of its lists and watches go to the
-// watch error handler, as in client-go; all others are logged.
+// watch error handler, those of which client-go tells it; all others are logged.
 func (e *informerCore) report(err error) {
 	ctx, sh, handler := e.state()
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	_, ok := errors.AsType[*reflector.Error](err)
+	message, at := kept(err)
 	switch {
-	case ok && errors.Is(err, reflector.ErrOutOfOrder):
-		// No watch has failed, and fakes number their objects as they like.
-		e.reporter.report(func() {
-			klog.FromContext(ctx).Info("Resource versions are in no order, and are not relied upon", "type", e.description, "err", err)
-		})
+	case message != "":
+		e.reporter.report(func() { klog.FromContext(ctx).V(int(at)).Info(message, "type", e.description, "err", err) })
 	case ok && handler != nil:
 		sh.handle(ctx, nil, handler, watchError(e.name, e.description, err))
 	case ok:

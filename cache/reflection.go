@@ -254,7 +254,7 @@ func (r *reflection) failedWith(err error) {
 	e, ok := errors.AsType[*reflector.Error](err)
 	switch {
 	case !ok || e.Verb != "watch" || !onlyAListTells(e.Err):
-	case r.engine.source.opened:
+	case e.Answered:
 		r.run.endWatch(e.Err)
 	default: // it was refused
 		r.run.end(e.Err)
@@ -294,7 +294,7 @@ func (r *reflection) backsOff(last error) {
 	case e.Verb != "watch":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case apierrors.IsInternalError(e.Err) && r.shell.MaxInternalErrorRetryDuration > 0:
-	case r.engine.source.opened, errors.Is(e, reflector.ErrShortWatch):
+	case e.Answered, errors.Is(e, reflector.ErrShortWatch):
 		r.run.endWatch(watchError(r.options.Name, r.options.TypeDescription, last))
 	default:
 		r.run.end(e.Err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // NewReflector returns a Reflector that keeps store equal to what lw has, named
@@ -187,6 +190,41 @@ func watchError(name, description string, err error) error {
 		return failed.Err
 	}
 	return fmt.Errorf("failed to list %v: %w", description, failed.Err)
+}
+
+// kept returns what to log, and at which verbosity, instead of telling watch error handlers of
+// err; "" if they are told. As client-go's, they are told of what its ListAndWatch returns: a
+// failed list, or a watch that was refused, unless another list or watch follows at once, or
+// the server is busy or away. And they are told of a restored server and of limits, which
+// client-go does not have.
+func kept(err error) (message string, at klog.Level) {
+	const quiet = 4
+	message = "Warning: a list or watch failed, and is repeated"
+	failed, ok := errors.AsType[*reflector.Error](err)
+	_, fault := errors.AsType[reflector.Fault](err)
+	_, limit := errors.AsType[*reflector.LimitError](err)
+	_, large := errors.AsType[*source.TooLargeError](err)
+	_, reading := errors.AsType[*source.InterceptError](err)
+	_, unanswered := errors.AsType[*url.Error](err)
+	switch {
+	case !ok, limit, large, errors.Is(err, reflector.ErrRestored):
+		return "", 0
+	case errors.Is(err, reflector.ErrOutOfOrder):
+		return "Resource versions are in no order, and are not relied upon", 0
+	case fault, reading: // client-go would notice nothing, or logs it
+	case failed.Verb == "list":
+		if !isExpired(err) || failed.ResourceVersion == "" && !failed.Continued {
+			return "", 0
+		}
+		at = quiet
+	case failed.Verb != "watch", throttledOrRefused(err), failed.Answered && isExpired(err):
+		at = quiet
+	case failed.Answered, unanswered && (utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)):
+		// Of a watch without an answer client-go's clients make an empty one.
+	default:
+		return "", 0
+	}
+	return message, at
 }
 
 // NewRetryWithDeadline returns a RetryWithDeadline that decides how long

@@ -188,6 +188,11 @@ func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
 // which replaces DefaultWatchErrorHandler. The goroutine that lists and watches
 // calls it, and waits for it. The last handler that is set counts. It fails once
 // the informer has started.
+//
+// It is told of what client-go's is told of, and of a restored server and of limits. What
+// another request follows at once, a watch that breaks off, and a server that is busy or
+// cannot be reached for a watch are logged. A list that is refused by 429, or
+// whose connection breaks off, is told of the first time, not after ten attempts of a client.
 func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
 	return s.unlessStarted(func() { s.watchError = handler })
 }

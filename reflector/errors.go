@@ -79,6 +79,9 @@ type Error struct {
 	// Continued is whether the request was for a later page of a list, which names
 	// no version of its own.
 	Continued bool
+	// Answered is whether a watch had begun to be answered when it failed, as far as that is
+	// known: of one that is made by closures only an ERROR event says so.
+	Answered bool
 	// Err is what the source returned, or a Fault.
 	Err error
 }

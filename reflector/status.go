@@ -199,6 +199,7 @@ func (r *Reflector[T]) wrap(f *machine.Failure) error {
 		Verb:            f.Request.Verb.String(),
 		ResourceVersion: f.Request.Version,
 		Continued:       f.Request.Continue != "",
+		Answered:        f.Answered,
 		Err:             f.Err,
 	}
 }

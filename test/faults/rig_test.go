@@ -340,11 +340,15 @@ func (r *rig) status(phase reflector.Phase, is func(error) bool) {
 	}
 }
 
-// reported says that one of the errors reported so far is so.
+// reported says that one of the errors reported so far is so, or, since package cache keeps
+// some from its watch error handlers, the last one.
 func (r *rig) reported(what string, is func(error) bool) {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if last := r.inf.Status().Recent.Last; r.engine.name == "cache" && last != nil && is(last) {
+		return
+	}
 	if !slices.ContainsFunc(r.errs, is) {
 		r.t.Errorf("no error that %s among %v", what, r.errs)
 	}

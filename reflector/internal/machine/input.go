@@ -140,6 +140,9 @@ type Failure struct {
 
 	// The machine fills in the fields below.
 
+	// Answered, of a watch: it had begun to be answered. An event says so, and of a client's
+	// watch, whatever comes from its connection other than Unanswered.
+	Answered bool
 	// Request is what was asked for.
 	Request Request
 	At      Nanos

@@ -183,6 +183,9 @@ func (m *Machine) listFailed(f Failure) {
 		}
 	case TooLarge, Invalid:
 		if asked.Version != "" {
+			if f.Class == Invalid {
+				m.report(f)
+			}
 			m.forgetVersion()
 			return
 		}

@@ -411,7 +411,8 @@ func (m *Machine) ended(f Failure) {
 	case good:
 		m.watchEnded()
 	default:
-		m.watchFailed(f, false)
+		f.Answered = f.Class == Transport && !f.Unanswered && !m.Fake
+		m.watchFailed(f)
 	}
 }
 

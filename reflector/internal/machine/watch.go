@@ -60,7 +60,8 @@ func (m *Machine) live(in *Input) {
 	case Error:
 		m.watchOver(in.Failure.end())
 		m.endRow(m.held())
-		m.watchFailed(in.Failure, true)
+		in.Failure.Answered = true
+		m.watchFailed(in.Failure)
 	case Unknown:
 		m.eventCame()
 		if in.OtherKind {
@@ -178,8 +179,7 @@ func (m *Machine) watchEnded() {
 	m.refused(Failure{Class: Protocol, Err: ShortWatch})
 }
 
-// watchFailed handles the failure of a watch; streamed is whether the server
-// sent it as an event.
+// watchFailed handles the failure of a watch.
 //
 // A version is given up at once if the server says that it is gone, or cannot read
 // what follows it; if the resource itself was gone; or if an error event has no
@@ -188,8 +188,8 @@ func (m *Machine) watchEnded() {
 // refusal, since it may happen again at this version for ever: so is the end of a watch
 // that brought nothing new before it broke off at once, came to something that cannot be
 // read, such as a proxy's page to log in, or exceeded a limit.
-func (m *Machine) watchFailed(f Failure, streamed bool) {
-	unexplained := streamed && f.Class == Foreign
+func (m *Machine) watchFailed(f Failure) {
+	unexplained := f.Answered && f.Class == Foreign
 	switch {
 	case f.Class == Expired, f.Class == StoreRead, unexplained:
 		if f.Class == Expired {
@@ -207,9 +207,8 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-	case streamed && m.Advanced && m.hasHistory(),
-		f.Class == Transport && !f.Unanswered && (streamed || !m.Fake) &&
-			(m.Advanced || m.age() >= shortWatch && !f.Malformed && !f.Limit):
+	case f.Answered && m.Advanced && (m.hasHistory() || f.Class == Transport),
+		f.Answered && f.Class == Transport && m.age() >= shortWatch && !f.Malformed && !f.Limit:
 		m.brokenOff(f)
 	default:
 		m.refused(f)
