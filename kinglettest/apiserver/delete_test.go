@@ -1,8 +1,12 @@
 package apiserver_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -64,6 +68,44 @@ func deleteIn(t *testing.T, types *runtime.Scheme, gv schema.GroupVersion) {
 			}
 			remove(metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, 1)
 			remove(metav1.DeleteOptions{}, 0)
+		}
+	}
+}
+
+// Package e2e compares each kind with a real server's.
+func TestADeleteIsAnsweredWithAStatusUnlessTheObjectStaysOrItsKindIsAnsweredWhole(t *testing.T) {
+	custom := apiserver.Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "services"}, Kind: "Service"}
+	storage := apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, custom)
+	server := apiserver.New(storage, apiserver.Options{})
+	defer server.Close()
+	named := metav1.ObjectMeta{Namespace: "ns", Name: "a"}
+	held := named
+	held.Finalizers = []string{"example.com/f"}
+	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Service", "metadata": map[string]any{"namespace": "ns", "name": "a"}}}
+	metadata := runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	for _, test := range []struct {
+		obj                runtime.Object
+		path, accept, want string
+	}{
+		{&corev1.Pod{ObjectMeta: named}, "/api/v1/namespaces/ns/pods/a", "", `{"kind":"Pod",`},
+		{&corev1.Pod{ObjectMeta: named}, "/api/v1/namespaces/ns/pods/a", metadata, `{"kind":"PartialObjectMetadata",`},
+		{&corev1.ConfigMap{ObjectMeta: named}, "/api/v1/namespaces/ns/configmaps/a", "", `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"a","kind":"configmaps","uid":"`},
+		{&corev1.ConfigMap{ObjectMeta: named}, "/api/v1/namespaces/ns/configmaps/a", metadata, `{"kind":"Status",`},
+		{&corev1.ConfigMap{ObjectMeta: named}, "/api/v1/namespaces/ns/configmaps/a", runtime.ContentTypeProtobuf, "k8s\x00\n\f\n\x02v1\x12\x06Status"},
+		{service, "/apis/example.com/v1/namespaces/ns/services/a", "", `"details":{"name":"a","group":"example.com","kind":"services","uid":"`},
+		{&corev1.ConfigMap{ObjectMeta: held}, "/api/v1/namespaces/ns/configmaps/a", "", `{"kind":"ConfigMap",`},
+	} {
+		if _, err := storage.Create(test.obj); err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range []string{"?dryRun=All", ""} {
+			r := httptest.NewRequest(http.MethodDelete, test.path+query, nil)
+			r.Header.Set("Accept", test.accept)
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), test.want) {
+				t.Errorf("%s%s, %s: %d %q", test.path, query, test.accept, w.Code, w.Body)
+			}
 		}
 	}
 }

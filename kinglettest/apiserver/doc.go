@@ -27,11 +27,12 @@
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get, update and patch
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
 // validation of metadata, by each kind's rule for names, of fields that are unknown or twice
-// there (fieldValidation), and of options; delete with preconditions and finalizers, deletes of
-// collections, page by page; discovery, /version and health checks, so that clients need no
-// RESTMapper of their own; Status objects with the reasons, codes and causes of the real one. Tests of
-// package e2e compare the answers with those of a real control plane: to a script, to random
-// requests, to names, to the life of an object of every kind, and to discovery.
+// there (fieldValidation), and of options; delete with preconditions and finalizers, answered with
+// the object or a Status, as its kind is, deletes of collections, page by page; discovery, /version
+// and health checks, so that clients need no RESTMapper of their own; Status objects with the
+// reasons, codes and causes of the real one. Tests of package e2e compare the answers with those
+// of a real control plane: to a script, to random requests, to names, to the life of an object of
+// every kind, and to discovery.
 //
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.
@@ -57,8 +58,7 @@
 //   - Tables (as=Table): the answer is in the next form of Accept, or 406;
 //   - aggregated discovery, short names, categories, and OpenAPI; requests for discovery have
 //     no faults, and are not counted;
-//   - graceful deletion, propagation and Status answers: a delete is answered with the
-//     object, as that of a pod is;
+//   - graceful deletion and propagation: what has no finalizers is gone at once;
 //   - creation by an update, which leases, limit ranges, services and the kinds of RBAC allow,
 //     among others;
 //   - a resource in two versions, and conversion between versions: Storage.Define panics.

@@ -89,7 +89,8 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 	if err != nil {
 		return err
 	}
-	if c.Verb != "list" && c.Verb != "deletecollection" {
+	// A Status is its own form of any answer.
+	if _, said := obj.(*metav1.Status); !said && c.Verb != "list" && c.Verb != "deletecollection" {
 		if err := c.form.isFor(&c.resource, false); err != nil {
 			return err
 		}
@@ -169,12 +170,25 @@ func (c *call) addressed(m metav1.Object) error {
 	return nil
 }
 
+// remove deletes an object. Of what is gone then, most kinds answer with a Status: finalizeDelete
+// in k8s.io/apiserver/pkg/registry/generic/registry.
 func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 	opts, err := c.readDelete(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.storage.remove(c.Resource, c.key(), opts.Preconditions, c.dry)
+	obj, err := s.storage.remove(c.Resource, c.key(), opts.Preconditions, c.dry)
+	if err != nil {
+		return nil, err
+	}
+	m := metaOf(obj)
+	if len(m.GetFinalizers()) > 0 || c.resource.answeredWhole() {
+		return obj, nil
+	}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: m.GetName(), Group: c.Resource.Group, Kind: c.Resource.Resource, UID: m.GetUID()},
+	}, nil
 }
 
 // removeAll lists what a request selects, deletes it one by one up to the first error, and

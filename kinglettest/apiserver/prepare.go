@@ -123,6 +123,15 @@ func (r *Resource) conditional() bool {
 	return r.custom()
 }
 
+// whole are the kinds of which a delete is answered with the object, though it is gone: grep
+// ReturnDeletedObject in k8s.io/kubernetes/pkg/registry.
+const whole = "CSIDriver CSINode DeviceClass DeviceTaintRule Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate ResourceClaim ResourceClaimTemplate ResourcePoolStatusRequest ResourceQuota ResourceSlice Service ServiceAccount StorageClass VolumeAttachment VolumeAttributesClass"
+
+// answeredWhole reports whether the answer to a delete is the object and no Status.
+func (r *Resource) answeredWhole() bool {
+	return !r.custom() && slices.Contains(strings.Fields(whole), r.Kind)
+}
+
 // intent returns what the request wants of the Storage.
 func (c *call) intent() intent {
 	return intent{resource: c.Resource, dry: c.dry, status: c.status, prepare: func(r *Resource, obj, old runtime.Object) error {

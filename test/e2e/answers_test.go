@@ -142,7 +142,7 @@ func script(t *testing.T, config *rest.Config) []string {
 	from := a.versions["a"]
 	a.do("PUT", leases+"/b", lease("b", "2", a.versions["b"]))
 	a.do("PUT", leases+"/c", strings.ReplaceAll(lease("c", "2", a.versions["c"]), `"n":"c"`, `"n":"other"`))
-	a.gone("DELETE", leases+"/d")
+	a.do("DELETE", leases+"/d", "")
 	// A consistent list waits until the real server's watch cache has seen the deletion, which
 	// a watch from any version need not.
 	a.do("GET", leases, "")
@@ -170,13 +170,6 @@ func lease(name, holder, version string) string {
 
 func (a *answersOf) do(method, path, body string) {
 	a.accepting(method, path, body, runtime.ContentTypeJSON)
-}
-
-// gone deletes, and keeps the answer out: a real server's may be the object or
-// a Status, as the resource has it.
-func (a *answersOf) gone(method, path string) {
-	code, _ := a.answer(request{method: method, path: path, accept: runtime.ContentTypeJSON})
-	a.lines = append(a.lines, fmt.Sprintf("%s %s: %d", method, path, code))
 }
 
 func (a *answersOf) send(ctx context.Context, r request) *http.Response {
@@ -363,15 +356,16 @@ func (a *answersOf) strip(v map[string]any) {
 		}
 		delete(m, "managedFields")
 	}
-	if d, ok := v["details"].(map[string]any); ok {
-		delete(d, "uid")
+	if d, ok := v["details"].(map[string]any); ok && d["uid"] != nil {
+		d["uid"] = "…"
 	}
 	if items, ok := v["items"].([]any); ok {
 		// A real server has some of its own.
 		items = slices.DeleteFunc(items, func(it any) bool {
 			o, _ := it.(map[string]any)
 			m, _ := o["metadata"].(map[string]any)
-			return m["name"] == "kube-root-ca.crt" || m["namespace"] == "kube-system"
+			labels, _ := m["labels"].(map[string]any)
+			return m["name"] == "kube-root-ca.crt" || m["namespace"] == "kube-system" || labels["endpointslice.kubernetes.io/managed-by"] != nil
 		})
 		v["items"] = items
 		if len(items) == 0 && v["kind"] == "PartialObjectMetadataList" {

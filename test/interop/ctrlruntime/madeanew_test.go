@@ -1,18 +1,14 @@
 package ctrlruntime
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,29 +18,16 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// overtaken keeps the answer to a delete back until something has happened. The answer is a
-// Status, as those of real servers to most deletes are, and not of the one in memory.
+// overtaken keeps the answer to a delete back until something has happened.
 type overtaken struct {
 	happens *func()
 	next    http.RoundTripper
 }
 
 func (o *overtaken) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodDelete {
-		req = req.Clone(req.Context())
-		req.Header.Set("Accept", "application/json")
-	}
 	resp, err := o.next.RoundTrip(req)
 	if err == nil && req.Method == http.MethodDelete {
 		(*o.happens)()
-		var was metav1.PartialObjectMetadata
-		if err := json.NewDecoder(resp.Body).Decode(&was); err != nil {
-			return nil, err
-		}
-		resp.Body.Close()
-		resp.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":%q,"kind":"configmaps","uid":%q}}`, was.Name, was.UID)))
-		resp.ContentLength = -1
-		resp.Header.Set("Content-Type", "application/json")
 	}
 	return resp, err
 }
