@@ -50,7 +50,7 @@ type OnDemandStats = readthrough.Stats
 // OnDemand is an informer that holds the metadata of all objects, without annotations, and
 // those whole that are held: see Hold. Get reads any other whole from the server. Store,
 // Snapshot, indexes and handlers have what is held; source.IsPartial tells an object that is
-// not whole, and a server refuses it if it is written back.
+// not whole, and a server refuses an Update with it.
 //
 // Make one with NewOnDemand. All methods are safe for concurrent use.
 type OnDemand[T any] struct {

@@ -136,7 +136,7 @@ func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine
 			WatchTimeoutMin: from, WatchTimeoutMax: to,
 			OnError: func(err error) {
 				if message, at := kept(err); message != "" {
-					logger.V(int(at)).Info(message, "type", description, "err", err)
+					logger.V(at).Info(message, "type", description, "err", err)
 					return
 				}
 				face.handle(ctx, c.config.WatchErrorHandler, c.config.WatchErrorHandlerWithContext,

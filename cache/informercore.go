@@ -265,7 +265,7 @@ func (e *informerCore) report(err error) {
 	message, at := kept(err)
 	switch {
 	case message != "":
-		e.reporter.report(func() { klog.FromContext(ctx).V(int(at)).Info(message, "type", e.description, "err", err) })
+		e.reporter.report(func() { klog.FromContext(ctx).V(at).Info(message, "type", e.description, "err", err) })
 	case ok && handler != nil:
 		sh.handle(ctx, nil, handler, watchError(e.name, e.description, err))
 	case ok:

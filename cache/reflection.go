@@ -294,7 +294,7 @@ func (r *reflection) backsOff(last error) {
 	case e.Verb != "watch":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case apierrors.IsInternalError(e.Err) && r.shell.MaxInternalErrorRetryDuration > 0:
-	case e.Answered, errors.Is(e, reflector.ErrShortWatch):
+	case e.Answered, errors.Is(e, reflector.ErrShortWatch), emptyWatch(e):
 		r.run.endWatch(watchError(r.options.Name, r.options.TypeDescription, last))
 	default:
 		r.run.end(e.Err)

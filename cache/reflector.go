@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"reflect"
 	"sync"
@@ -192,39 +193,64 @@ func watchError(name, description string, err error) error {
 	return fmt.Errorf("failed to list %v: %w", description, failed.Err)
 }
 
-// kept returns what to log, and at which verbosity, instead of telling watch error handlers of
-// err; "" if they are told. As client-go's, they are told of what its ListAndWatch returns: a
-// failed list, or a watch that was refused, unless another list or watch follows at once, or
-// the server is busy or away. And they are told of a restored server and of limits, which
-// client-go does not have.
-func kept(err error) (message string, at klog.Level) {
+// kept returns what to log of err, and at which verbosity, instead of telling watch error
+// handlers; "" if they are told. Like client-go's, they are told of what its ListAndWatch
+// returns, and also of restored servers and limits, which client-go does not have.
+func kept(err error) (message string, at int) {
 	const quiet = 4
-	message = "Warning: a list or watch failed, and is repeated"
 	failed, ok := errors.AsType[*reflector.Error](err)
-	_, fault := errors.AsType[reflector.Fault](err)
-	_, limit := errors.AsType[*reflector.LimitError](err)
-	_, large := errors.AsType[*source.TooLargeError](err)
-	_, reading := errors.AsType[*source.InterceptError](err)
-	_, unanswered := errors.AsType[*url.Error](err)
-	switch {
-	case !ok, limit, large, errors.Is(err, reflector.ErrRestored):
-		return "", 0
-	case errors.Is(err, reflector.ErrOutOfOrder):
-		return "Resource versions are in no order, and are not relied upon", 0
-	case fault, reading: // client-go would notice nothing, or logs it
-	case failed.Verb == "list":
-		if !isExpired(err) || failed.ResourceVersion == "" && !failed.Continued {
-			return "", 0
-		}
-		at = quiet
-	case failed.Verb != "watch", throttledOrRefused(err), failed.Answered && isExpired(err):
-		at = quiet
-	case failed.Answered, unanswered && (utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)):
-		// Of a watch without an answer client-go's clients make an empty one.
-	default:
+	if !ok || beyondClientGo(err) {
 		return "", 0
 	}
-	return message, at
+	message = "Warning: a list or watch failed, and is repeated"
+	_, fault := errors.AsType[reflector.Fault](err)
+	switch {
+	case errors.Is(err, reflector.ErrOutOfOrder):
+		return "Resource versions are in no order, and are not relied upon", 0
+	case errors.Is(err, reflector.ErrUnreadable):
+		if failed.Verb == "list" { // client-go's fails
+			return "", 0
+		}
+		return "Warning: an object cannot be read, and is left out", 0
+	case fault, isIntercepted(err): // client-go would notice nothing, or log it
+		return message, 0
+	}
+	switch failed.Verb {
+	case "list": // at a version that has expired, another follows at once
+		if isExpired(err) && (failed.ResourceVersion != "" || failed.Continued) {
+			return message, quiet
+		}
+	case "watch":
+		switch {
+		case throttledOrRefused(err), failed.Answered && isExpired(err):
+			return message, quiet
+		case failed.Answered, emptyWatch(err):
+			return message, 0
+		}
+	default: // a list follows a watch-list; client-go has no probes
+		return message, quiet
+	}
+	return "", 0
+}
+
+// beyondClientGo reports whether err is of something that client-go does not have, and that
+// programs must know of.
+func beyondClientGo(err error) bool {
+	_, limit := errors.AsType[*reflector.LimitError](err)
+	_, large := errors.AsType[*source.TooLargeError](err)
+	return limit || large || errors.Is(err, reflector.ErrRestored)
+}
+
+func isIntercepted(err error) bool {
+	_, ok := errors.AsType[*source.InterceptError](err)
+	return ok
+}
+
+// emptyWatch reports whether err, of a watch, is one of which client-go's clients make a watch
+// without events.
+func emptyWatch(err error) bool {
+	_, unanswered := errors.AsType[*url.Error](err)
+	return unanswered && (utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // NewRetryWithDeadline returns a RetryWithDeadline that decides how long

@@ -189,10 +189,11 @@ func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
 // calls it, and waits for it. The last handler that is set counts. It fails once
 // the informer has started.
 //
-// It is told of what client-go's is told of, and of a restored server and of limits. What
-// another request follows at once, a watch that breaks off, and a server that is busy or
-// cannot be reached for a watch are logged. A list that is refused by 429, or
-// whose connection breaks off, is told of the first time, not after ten attempts of a client.
+// Like client-go's, it is not told of errors that another request follows at once, of a watch
+// that breaks off, or of a server that is busy or cannot be reached for a watch: these are
+// logged. It is told of failed lists, also where client-go's informer would only repeat its
+// watch, as in a long outage; of the first such failure, where client-go's client would try ten
+// times; of a restored server; and of limits.
 func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
 	return s.unlessStarted(func() { s.watchError = handler })
 }

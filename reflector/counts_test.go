@@ -50,7 +50,7 @@ func TestEachFailureIsCountedByVerbAndCodeAndEachListByItsCause(t *testing.T) {
 		{"throttled", []answer{fails(apierrors.NewTooManyRequests("busy", 1)), lists("5")},
 			"list/start=2 list/429=1"},
 		{"bad request", []answer{fails(apierrors.NewBadRequest("what")), lists("5")},
-			"list/start=2"}, // the same list without a version, at once
+			"list/start=2 list/400=1"}, // the same list without a version, at once
 		{"server error", []answer{lists("5"), one, fails(apierrors.NewInternalError(errReset))},
 			"list/start=1 end/timeout=1 end/error=1 watch/5xx=1"},
 		{"expired", []answer{lists("5"), sends(ends, errorEvent(apierrors.NewResourceExpired("gone"))), lists("9")},

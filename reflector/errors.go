@@ -79,8 +79,8 @@ type Error struct {
 	// Continued is whether the request was for a later page of a list, which names
 	// no version of its own.
 	Continued bool
-	// Answered is whether a watch had begun to be answered when it failed, as far as that is
-	// known: of one that is made by closures only an ERROR event says so.
+	// Answered is whether a watch had begun to be answered when it failed. Where a client
+	// decodes, it is known of what comes as an event alone. It is not set for a watch-list.
 	Answered bool
 	// Err is what the source returned, or a Fault.
 	Err error

@@ -24,8 +24,8 @@ func ObjectKey[T any](obj T) (store.Key, error) {
 }
 
 // IsPartial reports that an object lacks fields because Options.Keep or Drop left them out,
-// other than managed fields. Such an object must not be written back: an Update would
-// remove them from the server's.
+// other than managed fields. Such an object must not be written back: an Update or
+// UpdateStatus would remove them from the server's.
 func IsPartial(obj metav1.Object) bool { return objectmeta.IsPartial(obj) }
 
 func metaKey(m metav1.Object) (store.Key, error) {

@@ -70,8 +70,9 @@ type Options struct {
 	// Patch it, or get it live. A merge patch can set a field that is left out, but not
 	// clear it: it is empty in the patch's base as well.
 	//
-	// Servers take an UpdateStatus of such a custom resource, so of a path in its status,
-	// all of the status is kept; only of built-in types that servers refuse, a part is.
+	// A server accepts an UpdateStatus of such a custom resource, and so removes what it lacks
+	// of the status. A path in a status therefore keeps all of it, unless annotations are left
+	// out and T is one of seventeen built-in types, such as Pod, of which servers refuse this.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
 	// and owners. If Keep is empty, the others have what every object needs, and
@@ -91,7 +92,7 @@ type Options struct {
 	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
-	// dropped, nor can a part of a status that Keep would keep whole.
+	// dropped, nor can a part of a status, but of the types named at Keep.
 	Drop []string
 	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing

@@ -55,20 +55,23 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 // dropsOf returns what objects of a type lack. They have all of their status or nothing of
 // it, unless a server refuses an UpdateStatus of what is marked as not whole.
 func dropsOf(elem reflect.Type, keep, drop []string) (*gotype.Drops, error) {
-	ofStatus := func(path string) bool { return strings.HasPrefix(path, "status.") }
-	if !slices.Contains(refuseStatus[elem.PkgPath()], elem.Name()) {
-		if i := slices.IndexFunc(drop, ofStatus); i >= 0 {
-			return nil, fmt.Errorf("cannot drop %q of %v: a server takes an UpdateStatus of what lacks a part of its status, and removes that part; drop \"status\", or nothing of it", drop[i], elem)
-		}
-		if slices.ContainsFunc(keep, ofStatus) {
-			keep = append(slices.Clip(keep), "status")
-		}
+	d, err := gotype.DropsOf(elem, keep, drop)
+	inside, _ := d.Of("metadata")
+	if _, marked := inside.Of("annotations"); err != nil || marked && slices.Contains(refuseStatus[elem.PkgPath()], elem.Name()) {
+		return d, err
 	}
-	return gotype.DropsOf(elem, keep, drop)
+	ofStatus := func(path string) bool { return strings.HasPrefix(path, "status.") }
+	if i := slices.IndexFunc(drop, ofStatus); i >= 0 {
+		return nil, fmt.Errorf("cannot drop %q of %v: a server accepts an UpdateStatus of what lacks a part of its status, and removes that part; drop \"status\", or nothing of it", drop[i], elem)
+	}
+	if slices.ContainsFunc(keep, ofStatus) {
+		return gotype.DropsOf(elem, append(slices.Clip(keep), "status"), drop)
+	}
+	return d, nil
 }
 
-// refuseStatus has the types, by package, of whose UpdateStatus API servers validate the
-// metadata, and so refuse the mark. Of custom resources, and the rest, they ignore it.
+// refuseStatus has the types, by package, of which API servers refuse an UpdateStatus with the
+// mark. Of custom resources, and of most other types, they first restore the metadata.
 var refuseStatus = map[string][]string{
 	"k8s.io/api/apps/v1":        {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
 	"k8s.io/api/autoscaling/v1": {"HorizontalPodAutoscaler"},

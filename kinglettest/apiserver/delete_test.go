@@ -73,7 +73,7 @@ func deleteIn(t *testing.T, types *runtime.Scheme, gv schema.GroupVersion) {
 }
 
 // Package e2e compares each kind with a real server's.
-func TestADeleteIsAnsweredWithAStatusUnlessTheObjectStaysOrItsKindIsAnsweredWhole(t *testing.T) {
+func TestADeleteIsAnsweredWithAStatusUnlessTheObjectRemainsOrItsKindReturnsIt(t *testing.T) {
 	custom := apiserver.Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "services"}, Kind: "Service"}
 	storage := apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, custom)
 	server := apiserver.New(storage, apiserver.Options{})

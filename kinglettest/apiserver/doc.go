@@ -27,8 +27,8 @@
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get, update and patch
 // with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
 // validation of metadata, by each kind's rule for names, of fields that are unknown or twice
-// there (fieldValidation), and of options; delete with preconditions and finalizers, answered with
-// the object or a Status, as its kind is, deletes of collections, page by page; discovery, /version
+// there (fieldValidation), and of options; delete with preconditions and finalizers, answered, by
+// kind, with the object or a Status, deletes of collections, page by page; discovery, /version
 // and health checks, so that clients need no RESTMapper of their own; Status objects with the
 // reasons, codes and causes of the real one. Tests of package e2e compare the answers with those
 // of a real control plane: to a script, to random requests, to names, to the life of an object of

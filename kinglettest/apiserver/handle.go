@@ -89,8 +89,8 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 	if err != nil {
 		return err
 	}
-	// A Status is its own form of any answer.
-	if _, said := obj.(*metav1.Status); !said && c.Verb != "list" && c.Verb != "deletecollection" {
+	// A Status is answered as it is, whatever form was asked for.
+	if _, is := obj.(*metav1.Status); !is && c.Verb != "list" && c.Verb != "deletecollection" {
 		if err := c.form.isFor(&c.resource, false); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 		return nil, err
 	}
 	m := metaOf(obj)
-	if len(m.GetFinalizers()) > 0 || c.resource.answeredWhole() {
+	if len(m.GetFinalizers()) > 0 || c.resource.returnsDeleted() {
 		return obj, nil
 	}
 	return &metav1.Status{

@@ -123,13 +123,13 @@ func (r *Resource) conditional() bool {
 	return r.custom()
 }
 
-// whole are the kinds of which a delete is answered with the object, though it is gone: grep
+// returned are the kinds whose deletes return the object, though it is gone: grep
 // ReturnDeletedObject in k8s.io/kubernetes/pkg/registry.
-const whole = "CSIDriver CSINode DeviceClass DeviceTaintRule Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate ResourceClaim ResourceClaimTemplate ResourcePoolStatusRequest ResourceQuota ResourceSlice Service ServiceAccount StorageClass VolumeAttachment VolumeAttributesClass"
+const returned = "CSIDriver CSINode DeviceClass DeviceTaintRule Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate ResourceClaim ResourceClaimTemplate ResourcePoolStatusRequest ResourceQuota ResourceSlice Service ServiceAccount StorageClass VolumeAttachment VolumeAttributesClass"
 
-// answeredWhole reports whether the answer to a delete is the object and no Status.
-func (r *Resource) answeredWhole() bool {
-	return !r.custom() && slices.Contains(strings.Fields(whole), r.Kind)
+// returnsDeleted reports whether the answer to a delete is the object, and not a Status.
+func (r *Resource) returnsDeleted() bool {
+	return !r.custom() && slices.Contains(strings.Fields(returned), r.Kind)
 }
 
 // intent returns what the request wants of the Storage.

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -340,13 +342,14 @@ func (r *rig) status(phase reflector.Phase, is func(error) bool) {
 	}
 }
 
-// reported says that one of the errors reported so far is so, or, since package cache keeps
-// some from its watch error handlers, the last one.
+// reported says that one of the errors reported so far is so. Package cache logs some that its
+// watch error handlers are not told of; but of a refusal and of a restored server they are.
 func (r *rig) reported(what string, is func(error) bool) {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last := r.inf.Status().Recent.Last; r.engine.name == "cache" && last != nil && is(last) {
+	if last := r.inf.Status().Recent.Last; r.engine.name == "cache" && last != nil && is(last) &&
+		!apierrors.IsUnauthorized(last) && !errors.Is(last, reflector.ErrRestored) {
 		return
 	}
 	if !slices.ContainsFunc(r.errs, is) {

@@ -183,7 +183,7 @@ func (m *Machine) listFailed(f Failure) {
 		}
 	case TooLarge, Invalid:
 		if asked.Version != "" {
-			if f.Class == Invalid {
+			if f.Class == Invalid { // a server that is behind is well
 				m.report(f)
 			}
 			m.forgetVersion()

@@ -40,6 +40,7 @@ func (m *Machine) live(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	m.Cadence.Heard = m.now
 	m.Probe.Quiet = m.Probe.Quiet && in.Event == Error
+	in.Failure.Answered = true
 	switch in.Event {
 	case Added, Modified, Deleted:
 		m.countEvent(in.Event)
@@ -60,7 +61,6 @@ func (m *Machine) live(in *Input) {
 	case Error:
 		m.watchOver(in.Failure.end())
 		m.endRow(m.held())
-		in.Failure.Answered = true
 		m.watchFailed(in.Failure)
 	case Unknown:
 		m.eventCame()
