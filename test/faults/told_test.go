@@ -200,7 +200,7 @@ func (m *mishap) told(t *testing.T, run func(ctx context.Context, config *rest.C
 func TestWatchErrorHandlersAreToldOfWhatClientGoTellsThemOf(t *testing.T) {
 	control := func(ctx context.Context, lw kc.ListerWatcher, handle kc.WatchErrorHandlerWithContext) {
 		cache.New(&cache.Config{
-			Queue:         cache.NewRealFIFO(cache.MetaNamespaceKeyFunc, cache.NewStore(cache.MetaNamespaceKeyFunc), nil),
+			Queue:         cache.NewRealFIFOWithOptions(cache.RealFIFOOptions{KnownObjects: cache.NewStore(cache.MetaNamespaceKeyFunc)}),
 			ListerWatcher: lw, ObjectType: &corev1.ConfigMap{}, WatchErrorHandlerWithContext: handle,
 			Process: func(any, bool) error { return nil },
 		}).RunWithContext(ctx)
