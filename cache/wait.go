@@ -23,7 +23,8 @@ import (
 const syncPoll = 100 * time.Millisecond
 
 // WaitFor blocks until all checkers are done, and returns true; or until ctx
-// ends, and returns false if one of them is not done then. It does not poll.
+// ends, and returns false if one of them is not done then. It does not poll: each has a
+// goroutine.
 //
 // If what is not empty, it logs that it waits, each checker as soon as it is
 // done, and at the end those that are not: for informers of this package with
@@ -36,15 +37,30 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 		logger = inCaller
 		logger.Info("Waiting", "for", what)
 	}
+	type outcome struct {
+		checker DoneChecker
+		done    bool
+	}
+	outcomes := make(chan outcome, len(checkers))
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	for _, c := range checkers {
+		waiting.Go(func() {
+			select {
+			case <-c.Done():
+			case <-ctx.Done():
+			}
+			outcomes <- outcome{c, IsDone(c)}
+		})
+	}
 	var left []string
 	// Logged from here, so that the lines are the caller's.
-	for all := completionOf(ctx, checkers); len(all.waiting) > 0; {
-		c, done := all.next()
-		switch {
-		case !done:
-			left = append(left, notDone(c))
+	for range checkers {
+		switch o := <-outcomes; {
+		case !o.done:
+			left = append(left, notDone(o.checker))
 		case what != "":
-			logger.Info("Done waiting", "for", what, "instance", c.Name())
+			logger.Info("Done waiting", "for", what, "instance", o.checker.Name())
 		}
 	}
 	if what != "" && len(left) > 0 {
@@ -52,35 +68,6 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 		logger.Info("Timed out waiting", "for", what, "cause", context.Cause(ctx), "instances", left)
 	}
 	return len(left) == 0
-}
-
-// completion waits for checkers in the order in which they are done.
-type completion struct {
-	waiting []DoneChecker
-	// cases are those of the checkers, in order, and that of the context.
-	cases []reflect.SelectCase
-}
-
-func completionOf(ctx context.Context, checkers []DoneChecker) *completion {
-	all := &completion{waiting: slices.Clone(checkers)}
-	for _, c := range checkers {
-		all.cases = append(all.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c.Done())})
-	}
-	all.cases = append(all.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())})
-	return all
-}
-
-// next blocks until one of the checkers is done, and returns it. Once the
-// context has ended it returns the remaining ones, and whether each is done.
-func (all *completion) next() (c DoneChecker, done bool) {
-	i, _, _ := reflect.Select(all.cases)
-	if done = i < len(all.waiting); !done {
-		i = 0
-		done = IsDone(all.waiting[i])
-	}
-	c = all.waiting[i]
-	all.waiting, all.cases = slices.Delete(all.waiting, i, i+1), slices.Delete(all.cases, i, i+1)
-	return c, done
 }
 
 // WaitForCacheSync blocks until all of cacheSyncs return true in one round, and

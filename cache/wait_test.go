@@ -65,6 +65,25 @@ func TestAFailedWaitKnowsWhichInformerHasNotSyncedAndWhy(t *testing.T) {
 	})
 }
 
+// More than a select has room for.
+func TestAWaitForThousandsOfCheckersEnds(t *testing.T) {
+	done := make(chan struct{})
+	close(done)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	var all []DoneChecker
+	for range 70_000 {
+		all = append(all, checker{done: done})
+	}
+	if !WaitFor(t.Context(), "", all...) || !WaitFor(ended, "", all...) {
+		t.Error("all are done")
+	}
+	all = append(all, NewSharedInformer(&ListWatch{}, &corev1.Pod{}, 0).HasSyncedChecker())
+	if WaitFor(ended, "", all...) {
+		t.Error("one is not done")
+	}
+}
+
 func TestAnInformerWithAControllerHasSyncedWhenItsHandlerHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := server(t, testPod("a", "n1"))
