@@ -71,8 +71,8 @@ type Options struct {
 	// clear it: it is empty in the patch's base as well.
 	//
 	// A server accepts an UpdateStatus of such a custom resource, and so removes what it lacks
-	// of the status. A path in a status therefore keeps all of it, unless annotations are left
-	// out and T is one of seventeen built-in types, such as Pod, of which servers refuse this.
+	// of the status. A path in a status therefore keeps all of it, unless T is one of seventeen
+	// built-in types, such as Pod, of which servers refuse this as they refuse an Update.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
 	// and owners. If Keep is empty, the others have what every object needs, and

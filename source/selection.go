@@ -53,11 +53,11 @@ func newSelection(elem reflect.Type, opts *Options) (s selection, err error) {
 }
 
 // dropsOf returns what objects of a type lack. They have all of their status or nothing of
-// it, unless a server refuses an UpdateStatus of what is marked as not whole.
+// it, unless a server refuses an UpdateStatus with the mark of what is not whole. (With
+// annotations there is no mark, and an Update removes as much.)
 func dropsOf(elem reflect.Type, keep, drop []string) (*gotype.Drops, error) {
 	d, err := gotype.DropsOf(elem, keep, drop)
-	inside, _ := d.Of("metadata")
-	if _, marked := inside.Of("annotations"); err != nil || marked && slices.Contains(refuseStatus[elem.PkgPath()], elem.Name()) {
+	if err != nil || slices.Contains(refuseStatus[elem.PkgPath()], elem.Name()) {
 		return d, err
 	}
 	ofStatus := func(path string) bool { return strings.HasPrefix(path, "status.") }
