@@ -156,7 +156,7 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 			if there[item.Key] {
 				continue
 			}
-			if obj, ok := s.held(item.Key); ok && !another(obj, item.UID) {
+			if obj, ok := s.held(item.Key); ok && !another(obj, item.UID) && (item.UID != "" || !otherKind(item.Err)) {
 				list = append(list, obj)
 			}
 		}

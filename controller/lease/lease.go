@@ -36,7 +36,8 @@ type Options struct {
 	// replicas may differ, but must run at the same pace.
 	Duration time.Duration
 	// RenewDeadline is how long this replica tries to renew before it gives up
-	// leadership: 10 s if 0. It must be shorter than Duration.
+	// leadership: 10 s if 0. It must be shorter than Duration. However late requests are
+	// answered, it gives up before Duration has passed since it sent the last renewal.
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two tries: 2 s if 0.
 	RetryPeriod time.Duration
@@ -214,6 +215,9 @@ func (t *term) run(elector *leaderelection.LeaderElector, before *term) {
 	}
 	elector.Run(t.ctx)
 	t.cancel()
+	if t.lock.expiry != nil {
+		t.lock.expiry.Stop()
+	}
 	t.e.mu.Lock()
 	if t.e.term == t {
 		t.e.term = nil
@@ -312,6 +316,31 @@ type lock struct {
 	term *term
 	// renewed is when another replica had renewed the lease, by the last Get.
 	renewed metav1.Time
+	// sent is when a record with the RenewTime of asked was first sent: others count from
+	// when they see that, however late it is answered.
+	asked metav1.Time
+	sent  time.Time
+	// expiry ends the term if it is not renewed; nil before the first renewal.
+	expiry *time.Timer
+}
+
+// sending notes when a record is sent.
+func (l *lock) sending(r *resourcelock.LeaderElectionRecord) {
+	if l.sent.IsZero() || !l.asked.Equal(&r.RenewTime) {
+		l.asked, l.sent = r.RenewTime, time.Now()
+	}
+}
+
+// extend has the term last until shortly before others take the lease for expired, as far as
+// what was sent last shows. client-go's elector counts from the answer.
+func (l *lock) extend() {
+	o := l.term.e.opts
+	left := time.Until(l.sent.Add(max(o.RenewDeadline, o.Duration-o.RetryPeriod)))
+	if l.expiry == nil {
+		l.expiry = time.AfterFunc(left, l.term.cancel)
+		return
+	}
+	l.expiry.Reset(left)
 }
 
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -333,10 +362,12 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 }
 
 func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.sending(&r)
 	return l.wrote(l.Interface.Create(ctx, r))
 }
 
 func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.sending(&r)
 	return l.wrote(l.Interface.Update(ctx, r))
 }
 
@@ -344,6 +375,7 @@ func (l *lock) wrote(err error) error {
 	switch {
 	case err == nil:
 		l.term.e.setErr(nil)
+		l.extend()
 	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else another was faster
 		l.failed(err)
 	}

@@ -1,7 +1,9 @@
 package lease_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -75,6 +77,83 @@ func TestALeaderWhoseServerDoesNotAnswerIsToldBeforeTheLeaseExpires(t *testing.T
 		}
 		led.Release()
 	})
+}
+
+// lateAnswers is a client of which one update is carried out and answered late, or with an
+// error; then nothing gets through.
+type lateAnswers struct {
+	typed.LeasesGetter
+	after atomic.Int64 // how late; 0 is none
+	err   error
+	down  atomic.Bool
+}
+
+func (s *lateAnswers) Leases(namespace string) typed.LeaseInterface {
+	return lateLeases{s.LeasesGetter.Leases(namespace), s}
+}
+
+type lateLeases struct {
+	typed.LeaseInterface
+	s *lateAnswers
+}
+
+func (l lateLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	if l.s.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	return l.LeaseInterface.Get(ctx, name, o)
+}
+
+func (l lateLeases) Update(ctx context.Context, obj *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if l.s.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	got, err := l.LeaseInterface.Update(ctx, obj, o)
+	if after := l.s.after.Swap(0); after > 0 {
+		testbubble.Pass(time.Duration(after))
+		l.s.down.Store(true)
+		return got, cmp.Or(l.s.err, err)
+	}
+	return got, err
+}
+
+// client-go's elector counts from the answer, and leads beside the next for seconds.
+func TestALeaderWhoseRenewalIsAnsweredLateIsToldBeforeAnotherLeads(t *testing.T) {
+	for after := time.Second; after < 10*time.Second; after += 500 * time.Millisecond {
+		for _, answer := range []error{nil, errors.New("it was carried out all the same")} {
+			synctest.Test(t, func(t *testing.T) {
+				client := newClient()
+				s := &lateAnswers{LeasesGetter: client, err: answer}
+				a, err := lease.New(s, lease.Options{Namespace: "ns", Name: "l", Identity: "a"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b := replica(t, client, "b")
+				first, err := a.Acquire(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				testbubble.Pass(time.Minute)
+				select {
+				case <-first.Lost():
+					t.Error("lost while all was well")
+				default:
+				}
+				s.after.Store(int64(after))
+				next, err := b.Acquire(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-first.Lost():
+				default:
+					t.Errorf("an answer after %v (%v): another leads, and this replica is not told", after, answer)
+				}
+				next.Release()
+				first.Release()
+			})
+		}
+	}
 }
 
 func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T) {

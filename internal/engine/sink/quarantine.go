@@ -12,9 +12,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// maxQuarantined bounds the list of quarantined keys, so that a server that sends
-// broken objects without end cannot grow it: 10,000 entries are about 2 MB. Beyond
-// it keys are counted and reported, but not listed.
+// maxQuarantined bounds the list of quarantined keys with what is known of each: 10,000
+// entries are about 2 MB. Of those beyond it only the keys are kept, as the store has those
+// of good objects.
 const maxQuarantined = 10_000
 
 // Quarantined is a key whose latest version is not in the store.
@@ -34,8 +34,8 @@ type Quarantine struct {
 	mu sync.Mutex
 	// guarded by mu. Invariant: len(entries) <= maxQuarantined.
 	entries map[store.Key]Quarantined
-	// overflow counts keys for which entries had no room; guarded by mu.
-	overflow int
+	// unlisted are the keys for which entries had no room; guarded by mu.
+	unlisted map[store.Key]struct{}
 	// failures counts every version that failed, ever; guarded by mu.
 	failures uint64
 	// since is when a key was first added to the empty list; guarded by mu.
@@ -54,13 +54,17 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	if key == (store.Key{}) {
 		return // without an identity there is nothing to list, or to clear
 	}
-	if len(q.entries)+q.overflow == 0 {
+	if len(q.entries)+len(q.unlisted) == 0 {
 		q.since = now
 	}
 	if _, known := q.entries[key]; !known && len(q.entries) >= maxQuarantined {
-		q.overflow++
+		if q.unlisted == nil {
+			q.unlisted = make(map[store.Key]struct{})
+		}
+		q.unlisted[key] = struct{}{}
 		return
 	}
+	delete(q.unlisted, key)
 	if q.entries == nil {
 		q.entries = make(map[store.Key]Quarantined)
 	}
@@ -103,19 +107,21 @@ func StageOf(err error) status.Stage {
 	return status.StageOther
 }
 
-// has reports whether a key's latest version may be missing in the store.
+// has reports whether a key's latest version is not in the store.
 func (q *Quarantine) has(key store.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, known := q.entries[key]
-	return known || q.overflow > 0
+	_, listed := q.entries[key]
+	_, unlisted := q.unlisted[key]
+	return listed || unlisted
 }
 
-// clear removes a key from the list: a good version or a delete arrived.
+// clear removes a key: a good version or a delete arrived.
 func (q *Quarantine) clear(key store.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.entries, key)
+	delete(q.unlisted, key)
 }
 
 // reset removes the keys of a scope before a list of all of it is stored.
@@ -123,21 +129,21 @@ func (q *Quarantine) reset(scope store.Scope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	maps.DeleteFunc(q.entries, func(key store.Key, _ Quarantined) bool { return scope.Has(key) })
-	q.overflow = 0
+	maps.DeleteFunc(q.unlisted, func(key store.Key, _ struct{}) bool { return scope.Has(key) })
 }
 
-// empty reports whether no key is listed.
+// empty reports whether the latest version of every key is in the store.
 func (q *Quarantine) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.entries) == 0
+	return len(q.entries)+len(q.unlisted) == 0
 }
 
 // AddTo adds the counts of quarantined keys and of failures to an informer's status.
 func (q *Quarantine) AddTo(s *status.Informer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys := len(q.entries) + q.overflow
+	keys := len(q.entries) + len(q.unlisted)
 	s.Quarantined += keys
 	s.Failures += q.failures
 	for stage, n := range q.stages {
@@ -158,7 +164,7 @@ func (q *Quarantine) Keys() (keys map[store.Key]struct{}, unlisted int) {
 			keys[key] = struct{}{}
 		}
 	}
-	return keys, q.overflow
+	return keys, len(q.unlisted)
 }
 
 // List returns the entries in key order, at most 10,000.

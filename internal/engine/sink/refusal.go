@@ -157,8 +157,8 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 			}
 			unreadable = unreadable || it.Key == (store.Key{})
 			obj, memo, held := s.opts.Store.Held(it.Key)
-			if held && s.differs(obj, it.UID) {
-				held = false // another object is gone
+			if held && (s.differs(obj, it.UID) || it.UID == "" && otherKind(it.Err)) {
+				held = false // another object has its key, so it is gone
 			}
 			s.Quarantine.add(it.Key, it.Err, time.Now(), held && !s.opts.RemoveUndecodable)
 			s.pinOwn(it)

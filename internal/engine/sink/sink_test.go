@@ -146,6 +146,53 @@ func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
 	}
 }
 
+// However many keys there are, of which a part is listed.
+func TestEachKeyInQuarantineIsCountedOnceAndUntilItIsWell(t *testing.T) {
+	for _, n := range []int{10_000, 10_001, 12_000} {
+		s := newStages(t, nil)
+		count := func(what string, want int) {
+			t.Helper()
+			var st status.Informer
+			s.Quarantine.AddTo(&st)
+			if st.Quarantined != want || st.QuarantinedSince.IsZero() != (want == 0) {
+				t.Errorf("%d keys, %s: %d in quarantine since %v, want %d", n, what, st.Quarantined, st.QuarantinedSince, want)
+			}
+		}
+		items := make([]source.Item[*object], n)
+		events := make([]source.Event[*object], n)
+		for i := range n {
+			items[i] = broken(strconv.Itoa(i), "u", "1")
+			events[i] = modified(broken(strconv.Itoa(i), "u", "2"))
+		}
+		s.list("1", items...)
+		count("listed", n)
+		s.apply("2", events...)
+		s.apply("3", events...)
+		count("changed twice", n)
+		for i := range n {
+			if events[i].Type = source.Deleted; i%2 == 0 {
+				events[i] = modified(good(strconv.Itoa(i), "u", "4"))
+			}
+		}
+		s.apply("4", events...)
+		count("deleted or good", 0)
+	}
+}
+
+// With a UID it is the held object, in a form that cannot be read.
+func TestAListThatHasAnObjectOfAnotherKindWithoutAUIDSaysThatTheHeldOneIsGone(t *testing.T) {
+	for uid, want := range map[string]string{"": "", "u": "1", "v": ""} {
+		s := newStages(t, nil)
+		s.list("1", good("a", "u", "1"))
+		it := broken("a", uid, "2")
+		it.Err = &source.ItemError{Stage: source.StageDecode, Key: it.Key, Err: &source.KindError{}}
+		s.list("2", it)
+		if held := s.held("a"); held != want {
+			t.Errorf("UID %q: the store has %q, want %q", uid, held, want)
+		}
+	}
+}
+
 // How many events a source sends at once changes neither what is held nor what is quarantined.
 func TestStoreAndQuarantineAreTheSameHoweverEventsAreBatched(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
