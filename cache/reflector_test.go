@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -339,6 +340,33 @@ func TestAnObjectOfAnotherTypeIsReportedAndLeftOut(t *testing.T) {
 			t.Errorf("reported: %v", *reports)
 		}
 	})
+}
+
+// With the UID it is that pod, in a form that cannot be read.
+func TestAnObjectOfAnotherTypeInAListIsNotTheHeldOneWithoutItsUID(t *testing.T) {
+	for uid, want := range map[types.UID]int{"": 1, "uid-of-any": 2} {
+		silenced(t)
+		synctest.Test(t, func(t *testing.T) {
+			node := &corev1.Node{ObjectMeta: pod("b", "6").ObjectMeta}
+			node.UID = uid
+			s := &script{lists: []func() (runtime.Object, error){lists("5", pod("a", "5"), pod("b", "5")), func() (runtime.Object, error) {
+				return &corev1.List{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []runtime.RawExtension{{Object: pod("a", "5")}, {Object: node}}}, nil
+			}}}
+			store := NewStore(MetaNamespaceKeyFunc)
+			r := NewReflector(s, &corev1.Pod{}, store, 0)
+			for _, held := range []int{2, want} {
+				ctx, cancel := context.WithCancel(t.Context())
+				returned := make(chan error, 1)
+				go func() { returned <- r.ListAndWatchWithContext(ctx) }()
+				testbubble.Elapse(time.Second)
+				if got := len(store.List()); got != held {
+					t.Errorf("UID %q: %d are held, want %d", uid, got, held)
+				}
+				cancel()
+				<-returned
+			}
+		})
+	}
 }
 
 func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
