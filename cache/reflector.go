@@ -193,9 +193,9 @@ func watchError(name, description string, err error) error {
 	return fmt.Errorf("failed to list %v: %w", description, failed.Err)
 }
 
-// kept returns what to log of err, and at which verbosity, instead of telling watch error
-// handlers; "" if they are told. Like client-go's, they are told of what its ListAndWatch
-// returns, and also of restored servers and limits, which client-go does not have.
+// kept returns what to log about err, and at which verbosity, if watch error handlers do not
+// get it, and "" if they do. As in client-go, they get what its ListAndWatch returns. They also
+// get restored servers and limits, which client-go does not have.
 func kept(err error) (message string, at int) {
 	const quiet = 4
 	failed, ok := errors.AsType[*reflector.Error](err)

@@ -189,11 +189,11 @@ func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
 // calls it, and waits for it. The last handler that is set counts. It fails once
 // the informer has started.
 //
-// Like client-go's, it is not told of errors that another request follows at once, of a watch
-// that breaks off, or of a server that is busy or cannot be reached for a watch: these are
-// logged. It is told of failed lists, also where client-go's informer would only repeat its
-// watch, as in a long outage; of the first such failure, where client-go's client would try ten
-// times; of a restored server; and of limits.
+// As in client-go, some errors are only logged: those after which another request follows at
+// once, a watch that breaks off, and a watch for which the server is busy or cannot be reached.
+// The handler gets the rest, a restored server, and limits. It gets more failed lists than
+// client-go's: in a long outage kinglet also lists, where client-go only repeats its watch, and
+// a list fails at once where client-go's client would try ten times.
 func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
 	return s.unlessStarted(func() { s.watchError = handler })
 }

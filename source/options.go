@@ -71,8 +71,8 @@ type Options struct {
 	// clear it: it is empty in the patch's base as well.
 	//
 	// A server accepts an UpdateStatus of such a custom resource, and so removes what it lacks
-	// of the status. A path in a status therefore keeps all of it, unless T is one of seventeen
-	// built-in types, such as Pod, of which servers refuse this as they refuse an Update.
+	// of the status. A path in a status therefore keeps all of it, unless T is of one of seventeen
+	// built-in kinds, such as Pod, of which servers refuse this as they refuse an Update.
 	Keep []string
 	// Whole chooses objects that have all fields whatever Keep says, by their name, labels
 	// and owners. If Keep is empty, the others have what every object needs, and
@@ -92,7 +92,7 @@ type Options struct {
 	WholeLabels labels.Selector
 	// Drop names fields that are left out of what Keep leaves, in the same way:
 	// "metadata.managedFields", "spec.containers.env". What every object needs cannot be
-	// dropped, nor can a part of a status, but of the types named at Keep.
+	// dropped, nor can a part of a status, except of the kinds described at Keep.
 	Drop []string
 	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing

@@ -23,6 +23,22 @@ type slowServer struct {
 	typed.LeasesGetter
 	hangs  atomic.Bool
 	getFor atomic.Int64 // how long the next get is on its way
+	// late is by how much the answer to the next update is late; then nothing gets through.
+	late   atomic.Int64
+	answer error // to that update, which is carried out in any case
+	down   atomic.Bool
+}
+
+// request waits as long as the server does not answer.
+func (s *slowServer) request(ctx context.Context) error {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if s.down.Load() {
+		return errors.New("connection refused")
+	}
+	return nil
 }
 
 func (s *slowServer) Leases(namespace string) typed.LeaseInterface {
@@ -35,20 +51,24 @@ type slowLeases struct {
 }
 
 func (l slowLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	if l.server.hangs.Load() {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	if err := l.server.request(ctx); err != nil {
+		return nil, err
 	}
 	testbubble.Pass(time.Duration(l.server.getFor.Swap(0)))
 	return l.LeaseInterface.Get(ctx, name, o)
 }
 
 func (l slowLeases) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if l.server.hangs.Load() {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	if err := l.server.request(ctx); err != nil {
+		return nil, err
 	}
-	return l.LeaseInterface.Update(ctx, lease, o)
+	got, err := l.LeaseInterface.Update(ctx, lease, o)
+	if late := l.server.late.Swap(0); late > 0 {
+		testbubble.Pass(time.Duration(late))
+		l.server.down.Store(true)
+		err = cmp.Or(l.server.answer, err)
+	}
+	return got, err
 }
 
 func slowReplica(t *testing.T) (*fake.FakeCoordinationV1, *slowServer, *lease.Elector) {
@@ -79,55 +99,13 @@ func TestALeaderWhoseServerDoesNotAnswerIsToldBeforeTheLeaseExpires(t *testing.T
 	})
 }
 
-// lateAnswers is a client of which one update is carried out and answered late, or with an
-// error; then nothing gets through.
-type lateAnswers struct {
-	typed.LeasesGetter
-	after atomic.Int64 // how late; 0 is none
-	err   error
-	down  atomic.Bool
-}
-
-func (s *lateAnswers) Leases(namespace string) typed.LeaseInterface {
-	return lateLeases{s.LeasesGetter.Leases(namespace), s}
-}
-
-type lateLeases struct {
-	typed.LeaseInterface
-	s *lateAnswers
-}
-
-func (l lateLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	if l.s.down.Load() {
-		return nil, errors.New("connection refused")
-	}
-	return l.LeaseInterface.Get(ctx, name, o)
-}
-
-func (l lateLeases) Update(ctx context.Context, obj *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if l.s.down.Load() {
-		return nil, errors.New("connection refused")
-	}
-	got, err := l.LeaseInterface.Update(ctx, obj, o)
-	if after := l.s.after.Swap(0); after > 0 {
-		testbubble.Pass(time.Duration(after))
-		l.s.down.Store(true)
-		return got, cmp.Or(l.s.err, err)
-	}
-	return got, err
-}
-
 // client-go's elector counts from the answer, and leads beside the next for seconds.
 func TestALeaderWhoseRenewalIsAnsweredLateIsToldBeforeAnotherLeads(t *testing.T) {
-	for after := time.Second; after < 10*time.Second; after += 500 * time.Millisecond {
+	for late := time.Second; late < 10*time.Second; late += 500 * time.Millisecond {
 		for _, answer := range []error{nil, errors.New("it was carried out all the same")} {
 			synctest.Test(t, func(t *testing.T) {
-				client := newClient()
-				s := &lateAnswers{LeasesGetter: client, err: answer}
-				a, err := lease.New(s, lease.Options{Namespace: "ns", Name: "l", Identity: "a"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				client, server, a := slowReplica(t)
+				server.answer = answer
 				b := replica(t, client, "b")
 				first, err := a.Acquire(t.Context())
 				if err != nil {
@@ -139,7 +117,7 @@ func TestALeaderWhoseRenewalIsAnsweredLateIsToldBeforeAnotherLeads(t *testing.T)
 					t.Error("lost while all was well")
 				default:
 				}
-				s.after.Store(int64(after))
+				server.late.Store(int64(late))
 				next, err := b.Acquire(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -147,7 +125,7 @@ func TestALeaderWhoseRenewalIsAnsweredLateIsToldBeforeAnotherLeads(t *testing.T)
 				select {
 				case <-first.Lost():
 				default:
-					t.Errorf("an answer after %v (%v): another leads, and this replica is not told", after, answer)
+					t.Errorf("an answer after %v (%v): another leads, and this replica is not told", late, answer)
 				}
 				next.Release()
 				first.Release()

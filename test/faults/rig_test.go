@@ -342,8 +342,9 @@ func (r *rig) status(phase reflector.Phase, is func(error) bool) {
 	}
 }
 
-// reported says that one of the errors reported so far is so. Package cache logs some that its
-// watch error handlers are not told of; but of a refusal and of a restored server they are.
+// reported checks that such an error has been reported. Package cache only logs some errors,
+// so there the last one in the status counts as well, except for a refusal or a restored
+// server: handlers must get those.
 func (r *rig) reported(what string, is func(error) bool) {
 	r.t.Helper()
 	r.mu.Lock()

@@ -84,8 +84,8 @@ func mishaps() (all []mishap) {
 	return all
 }
 
-// triedAgain reports whether a client of client-go's would send the request up to ten times
-// more, and hide this. Without one, the first failure is told of.
+// triedAgain reports whether client-go's client would retry the request up to ten times before
+// it returns an error. Where kinglet reads the wire, the handler gets the first failure.
 func (m *mishap) triedAgain() bool {
 	return m.verb == "list" && (m.fault != nil && (m.fault.Refuse || apierrors.IsTooManyRequests(m.fault.Answer)) || errors.Is(m.err, syscall.ECONNRESET))
 }
@@ -103,7 +103,7 @@ func (tr tripping) RoundTrip(req *http.Request) (*http.Response, error) {
 	return tr.RoundTripper.RoundTrip(req)
 }
 
-// told returns what a watch error handler is told of, without repetitions.
+// told returns the errors that a watch error handler gets, without repetitions.
 func (m *mishap) told(t *testing.T, run func(ctx context.Context, config *rest.Config, handle kc.WatchErrorHandlerWithContext)) (kinds []string) {
 	var mu sync.Mutex
 	armed, left := false, m.times
@@ -196,7 +196,7 @@ func (m *mishap) told(t *testing.T, run func(ctx context.Context, config *rest.C
 	return kinds
 }
 
-// A watch error handler is told of what client-go's informers tell it of.
+// Watch error handlers get the errors that client-go's informers give them.
 func TestWatchErrorHandlersAreToldOfWhatClientGoTellsThemOf(t *testing.T) {
 	control := func(ctx context.Context, lw kc.ListerWatcher, handle kc.WatchErrorHandlerWithContext) {
 		cache.New(&cache.Config{
