@@ -228,9 +228,11 @@ func (h *hostile) typ(deep int) reflect.Type {
 	if deep > 4 || h.left <= 0 || h.OneIn(3) {
 		return filler.Pick(h.Script, leaves)
 	}
-	switch h.Intn(5) {
+	switch h.Intn(6) {
 	case 0:
 		return reflect.PointerTo(h.typ(deep + 1))
+	case 3:
+		return reflect.ArrayOf(1+h.Intn(2), h.typ(deep+1))
 	case 1:
 		return reflect.SliceOf(h.typ(deep + 1))
 	case 2:

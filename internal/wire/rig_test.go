@@ -90,6 +90,8 @@ type rig struct {
 	// now is what the next version is made from, held what there is.
 	now  reflect.Value
 	held []rigVersion
+	// unread are those that readers will read later.
+	unread []any
 	// states are where all objects have their hidden state, which made keeps
 	// alive with held.
 	states map[uintptr]bool
@@ -168,6 +170,7 @@ func (r *rig) run(steps int) error {
 			return r.failed(err)
 		}
 	}
+	r.read()
 	for _, h := range r.held {
 		if err := r.unchanged(h); err != nil {
 			return r.failed(err)

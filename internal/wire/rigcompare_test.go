@@ -131,7 +131,7 @@ func (r *rig) name(obj any) {
 	}
 }
 
-// keep holds an object, and has readers read it.
+// keep holds an object, which readers read at once or some objects later.
 func (r *rig) keep(h rigVersion) error {
 	var own []uintptr
 	visitStates(reflect.ValueOf(h.object), func(p uintptr, _ bool) { own = append(own, p) })
@@ -141,9 +141,19 @@ func (r *rig) keep(h rigVersion) error {
 		}
 		r.states[p] = true
 	}
-	touch(reflect.ValueOf(h.object))
-	r.held = append(r.held, h)
+	r.held, r.unread = append(r.held, h), append(r.unread, h.object)
+	if r.OneIn(2) {
+		r.read()
+	}
 	return nil
+}
+
+// read has readers read what they have not read.
+func (r *rig) read() {
+	for _, obj := range r.unread {
+		touch(reflect.ValueOf(obj))
+	}
+	r.unread = nil
 }
 
 // unchanged verifies that an object is what it was when it was decoded, with

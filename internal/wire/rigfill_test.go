@@ -52,7 +52,12 @@ func (f *rigFiller) byHand(v reflect.Value) {
 	case *metav1.TypeMeta:
 		*p = metav1.TypeMeta{Kind: "ByHand", APIVersion: "hand/v1"}
 		return
-	case *resource.Quantity, *metav1.Time, *metav1.MicroTime:
+	case *resource.Quantity:
+		if f.OneIn(2) {
+			*p = resource.Quantity{} // a decoder gives it a format
+		}
+		return
+	case *metav1.Time, *metav1.MicroTime:
 		return
 	}
 	switch v.Kind() {

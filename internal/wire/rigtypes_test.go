@@ -66,16 +66,17 @@ type (
 		metav1.TypeMeta `json:",inline"`
 		// Two that are embedded leave the type without their Unmarshal.
 		metav1.ListMeta `json:"metadata,omitempty"`
-		Name            string               `json:"name,omitempty"`
-		Quantity        *resource.Quantity   `json:"quantity,omitempty"`
-		Quantities      []*resource.Quantity `json:"quantities,omitempty"`
-		Number          *json.Number         `json:"number,omitempty"`
-		Ratio           *ratio               `json:"ratio,omitempty"`
-		Ratios          []ratio              `json:"ratios,omitempty"`
-		Bytes           []byte               `json:"bytes,omitempty"`
-		Deep            **float64            `json:"deep,omitempty"`
-		Any             *any                 `json:"any,omitempty"`
-		ByName          map[string]*ratio    `json:"byName,omitempty"`
+		Name            string                `json:"name,omitempty"`
+		Quantity        *resource.Quantity    `json:"quantity,omitempty"`
+		Quantities      []*resource.Quantity  `json:"quantities,omitempty"`
+		Pair            *[2]resource.Quantity `json:"pair,omitempty"`
+		Number          *json.Number          `json:"number,omitempty"`
+		Ratio           *ratio                `json:"ratio,omitempty"`
+		Ratios          []ratio               `json:"ratios,omitempty"`
+		Bytes           []byte                `json:"bytes,omitempty"`
+		Deep            **float64             `json:"deep,omitempty"`
+		Any             *any                  `json:"any,omitempty"`
+		ByName          map[string]*ratio     `json:"byName,omitempty"`
 	}
 	// ratio is a number that decodes itself.
 	ratio float64

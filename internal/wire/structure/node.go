@@ -50,7 +50,7 @@ type node struct {
 	fields, refs []field
 	// state says that hidden state is part of the memory, which is then not
 	// copied: a copy of a locked mutex is locked, and copying races with atomic
-	// writes. So neighbours of the state cannot be exchanged.
+	// writes. So neighbours of the state cannot be exchanged. A Quantity alone is none.
 	state bool
 }
 
@@ -107,7 +107,8 @@ func (c *compiler) fill(n *node, t *gotype.Type) {
 			n.op = opBytes
 		}
 	case reflect.Array:
-		if elem := c.In(t.Elem, nil); elem.state {
+		// Of Quantities, too: their text is hidden, and only a zero array would be shared.
+		if t.HoldsState {
 			n.op, n.state = opState, true
 		}
 	case reflect.Map:
