@@ -37,7 +37,8 @@ type Options struct {
 	Duration time.Duration
 	// RenewDeadline is how long this replica tries to renew before it gives up
 	// leadership: 10 s if 0. It must be shorter than Duration. However late requests are
-	// answered, it gives up before Duration has passed since it sent the last renewal.
+	// answered, it gives up before Duration has passed since it sent the last renewal, and
+	// does not begin to lead later than that.
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two tries: 2 s if 0.
 	RetryPeriod time.Duration
@@ -332,15 +333,20 @@ func (l *lock) sending(r *resourcelock.LeaderElectionRecord) {
 }
 
 // extend has the term last until shortly before others take the lease for expired, as far as
-// what was sent last shows. client-go's elector counts from the answer.
-func (l *lock) extend() {
+// what was sent last shows. client-go's elector counts from the answer. The error is for an
+// answer that comes later than that.
+func (l *lock) extend() error {
 	o := l.term.e.opts
 	left := time.Until(l.sent.Add(max(o.RenewDeadline, o.Duration-o.RetryPeriod)))
-	if l.expiry == nil {
+	switch {
+	case left <= 0:
+		return fmt.Errorf("the server answered after %v, when others may take the lease", time.Since(l.sent))
+	case l.expiry == nil:
 		l.expiry = time.AfterFunc(left, l.term.cancel)
-		return
+	default:
+		l.expiry.Reset(left)
 	}
-	l.expiry.Reset(left)
+	return nil
 }
 
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -372,10 +378,12 @@ func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 }
 
 func (l *lock) wrote(err error) error {
+	if err == nil {
+		err = l.extend()
+	}
 	switch {
 	case err == nil:
 		l.term.e.setErr(nil)
-		l.extend()
 	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else another was faster
 		l.failed(err)
 	}

@@ -14,6 +14,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 
+	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/controller/lease"
 	"github.com/kinglet-go/kinglet/internal/tests/testbubble"
 )
@@ -23,9 +24,9 @@ type slowServer struct {
 	typed.LeasesGetter
 	hangs  atomic.Bool
 	getFor atomic.Int64 // how long the next get is on its way
-	// late is by how much the answer to the next update is late; then nothing gets through.
+	// late is by how much the answer to the next write is late; then nothing gets through.
 	late   atomic.Int64
-	answer error // to that update, which is carried out in any case
+	answer error // to that write, which is carried out in any case
 	down   atomic.Bool
 }
 
@@ -63,12 +64,25 @@ func (l slowLeases) Update(ctx context.Context, lease *coordinationv1.Lease, o m
 		return nil, err
 	}
 	got, err := l.LeaseInterface.Update(ctx, lease, o)
-	if late := l.server.late.Swap(0); late > 0 {
-		testbubble.Pass(time.Duration(late))
-		l.server.down.Store(true)
-		err = cmp.Or(l.server.answer, err)
+	return got, l.server.wrote(err)
+}
+
+func (l slowLeases) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	if err := l.server.request(ctx); err != nil {
+		return nil, err
 	}
-	return got, err
+	got, err := l.LeaseInterface.Create(ctx, lease, o)
+	return got, l.server.wrote(err)
+}
+
+// wrote waits until a write is answered.
+func (s *slowServer) wrote(err error) error {
+	if late := s.late.Swap(0); late > 0 {
+		testbubble.Pass(time.Duration(late))
+		s.down.Store(true)
+		err = cmp.Or(s.answer, err)
+	}
+	return err
 }
 
 func slowReplica(t *testing.T) (*fake.FakeCoordinationV1, *slowServer, *lease.Elector) {
@@ -129,6 +143,58 @@ func TestALeaderWhoseRenewalIsAnsweredLateIsToldBeforeAnotherLeads(t *testing.T)
 				}
 				next.Release()
 				first.Release()
+			})
+		}
+	}
+}
+
+func TestAReplicaThatIsToldLateThatItLeadsDoesNotLeadBesideAnother(t *testing.T) {
+	for late := time.Second; late < 30*time.Second; late += 500 * time.Millisecond {
+		for _, exists := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				client, server, a := slowReplica(t)
+				b := replica(t, client, "b")
+				if exists {
+					earlier, err := b.Acquire(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					earlier.Release()
+				}
+				server.late.Store(int64(late))
+				ctx, cancel := context.WithCancel(t.Context())
+				acquired := make(chan controller.Leadership, 1)
+				go func() {
+					defer close(acquired)
+					if first, err := a.Acquire(ctx); err == nil {
+						acquired <- first
+					}
+				}()
+				synctest.Wait()
+				next, err := b.Acquire(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				testbubble.Pass(20 * time.Second)
+				select {
+				case first := <-acquired:
+					select {
+					case <-first.Lost():
+					default:
+						t.Errorf("an answer after %v: two lead", late)
+					}
+					if late >= 13*time.Second {
+						t.Errorf("an answer after %v: it led", late)
+					}
+					first.Release()
+				default:
+					if late < 13*time.Second {
+						t.Errorf("an answer after %v: it does not lead", late)
+					}
+				}
+				cancel()
+				next.Release()
+				<-acquired
 			})
 		}
 	}
