@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -297,8 +298,9 @@ func (i *Informer[T]) showsDeletion(key Key) bool {
 	return src == nil || !src.Source.Traits().Mapped
 }
 
-// deleting reports whether an object shows that it is marked for deletion.
+// deleting reports whether an object shows that it is marked for deletion, and stays: a server
+// marks some that nothing holds in one version, and removes them in the next.
 func deleting[T any](obj T) bool {
 	m, ok := any(obj).(metav1.Object)
-	return ok && m.GetDeletionTimestamp() != nil
+	return ok && m.GetDeletionTimestamp() != nil && !objectmeta.Gone(obj, m, schema.GroupResource{})
 }

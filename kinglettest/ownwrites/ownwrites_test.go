@@ -146,15 +146,19 @@ func TestAReadWaitsForAWriteThatOnlyTheServerCanJudge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName!=n2"}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
 		defer b.end()
-		unassigned := testpods.New("b", "")
-		if err := b.informer.Wrote(b.create(unassigned)); !errors.Is(err, kinglet.ErrNotCovered) || !strings.Contains(err.Error(), "ns/b") {
+		// An earlier object of the name, whose delete leaves nothing to wait for.
+		b.must(b.informer.Wrote(b.create(testpods.New("b", "n1"))))
+		b.must(b.informer.WroteDelete(key("b"), b.delete("b").UID))
+		b.must(b.informer.AwaitOwnWrites(t.Context(), key("b")))
+		unassigned := b.create(testpods.New("b", ""))
+		if err := b.informer.Wrote(unassigned); !errors.Is(err, kinglet.ErrNotCovered) || !strings.Contains(err.Error(), "ns/b") {
 			t.Error(err)
 		}
 		b.must(b.informer.AwaitOwnWrites(t.Context(), key("a")))
 		began := time.Now()
 		err := b.informer.AwaitOwnWrites(t.Context(), key("b"))
 		var not *kinglet.WriteNotSeenError
-		if !errors.As(err, &not) || not.Key != key("b") || !errors.Is(err, kinglet.ErrNotShown) || time.Since(began) != 10*time.Second {
+		if !errors.As(err, &not) || not.Key != key("b") || not.ResourceVersion != unassigned.ResourceVersion || !errors.Is(err, kinglet.ErrNotShown) || time.Since(began) != 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		go func() {

@@ -17,7 +17,7 @@ type Rules[T any] struct {
 	UID func(T) types.UID
 	// Version is the object's resource version, or empty.
 	Version func(T) string
-	// Deleting reports whether an object is marked for deletion.
+	// Deleting reports whether an object is marked for deletion, and stays for now.
 	Deleting func(T) bool
 }
 
@@ -163,22 +163,25 @@ type state[T any] struct {
 	// merged is false if the read shows what the store holds.
 	merged bool
 	// unsure: the state may be older than a write, or the write may have left another
-	// one.
+	// one. last is the index of the last removal that is such a write, -1 if none is and
+	// the unread write is.
 	unsure bool
+	last   int
 }
 
 // resolve returns what a read shows under the entry's key if the store, at version at,
 // holds held. The store may have reached a later version before held was read.
 func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
-	s := state[T]{obj: held, shown: ok}
+	s := state[T]{obj: held, shown: ok, last: -1}
 	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
-		s = state[T]{obj: w.obj, shown: !w.absent, merged: true}
+		s = state[T]{obj: w.obj, shown: !w.absent, merged: true, last: -1}
 	}
 	if u := e.unread; u != nil && !reached(at, u.version) && !r.asNew(held, ok, u.version) {
 		s.unsure = true
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
+		unsure := false
 		older := before(at, m.bound) && !r.asNew(held, ok, m.bound) && !(ok && m.live != "" && r.UID(held) == m.live)
 		is := s.shown && r.is(s.obj, m)
 		if s.merged && s.shown {
@@ -188,17 +191,31 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 		case m.marked:
 			if s.merged && e.written != nil {
 				older = before(e.written.version, m.bound)
+			} else {
+				is = is || s.shown && r.maybe(s.obj, m)
 			}
-			s.unsure = s.unsure || older || is && !r.Deleting(s.obj)
+			unsure = older || is && !r.Deleting(s.obj)
 		case s.merged && !is:
-			s.unsure = s.unsure || m.bound == "" && s.shown
+			unsure = m.bound == "" && s.shown
 		case older, is:
-			s = state[T]{merged: true, unsure: s.unsure}
-		case s.shown && (m.bound == "" || r.maybe(s.obj, m)):
-			s.unsure = true
+			s = state[T]{merged: true, unsure: s.unsure, last: s.last}
+		case s.shown:
+			unsure = m.bound == "" || r.maybe(s.obj, m)
+		}
+		if unsure {
+			s.unsure, s.last = true, i
 		}
 	}
 	return s
+}
+
+// missing returns what makes a state of the entry unsure.
+func (e *entry[T]) missing(s state[T]) Unconfirmed {
+	if s.last < 0 {
+		return Unconfirmed{e.key, e.unread.uid, e.unread.version, e.unread.since}
+	}
+	m := &e.removals[s.last]
+	return Unconfirmed{e.key, m.uid, "", m.since}
 }
 
 // mayBeUnsure reports whether reads of the entry may have to wait.

@@ -25,6 +25,7 @@ type modelObject struct {
 	version  int
 	selected bool // by the label selector, if the collection has one
 	marked   bool // for deletion
+	ends     bool // with the next version: a server without grace marks it before it is gone
 }
 
 // model is a server, a program that writes, and a Writes whose watch a script moves.
@@ -85,7 +86,7 @@ func newModel(selector, slim bool) *model {
 				return o.uid
 			},
 			Version:  func(o *modelObject) string { return strconv.Itoa(o.version) },
-			Deleting: func(o *modelObject) bool { return o.marked },
+			Deleting: func(o *modelObject) bool { return o.marked && !o.ends },
 		},
 		Stopped:     errModel,
 		Unconfirmed: func(u Unconfirmed, why error) error { return why },
@@ -389,15 +390,17 @@ var ops = []op{
 		return err == nil
 	}},
 	{"own delete of all", func(m *model, key string) bool {
-		// The answer has the object as it was; it is gone, or marked.
+		// The answer has the object as it was; it is gone, marked, or one after the other.
 		was := m.current(key)
 		if was == nil || was.marked || m.ambiguous(key) {
 			return false
 		}
-		if m.now%2 == 0 {
+		how := m.now % 3
+		if how > 0 {
+			m.tick(key, &modelObject{uid: was.uid, selected: was.selected, marked: true, ends: how == 2})
+		}
+		if how != 1 {
 			m.tick(key, nil)
-		} else {
-			m.tick(key, &modelObject{uid: was.uid, selected: was.selected, marked: true})
 		}
 		return m.write(&answer{obj: was, removed: true, marks: true}, false)
 	}},

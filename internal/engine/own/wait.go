@@ -146,13 +146,11 @@ func (w *Writes[T]) unsureLocked(key store.Key) (missing Unconfirmed, unsure boo
 		return missing, false
 	}
 	for _, e := range over.entries {
-		switch {
-		case key.Name != "" && e.key != key:
-		case key.Namespace != "" && e.key.Namespace != key.Namespace:
-		case w.resolve(over, e.key).unsure:
-			for missing = range e.each() {
-			}
-			return missing, true // the last one is the one that is not known
+		if key.Name != "" && e.key != key || key.Namespace != "" && e.key.Namespace != key.Namespace {
+			continue
+		}
+		if s := w.resolve(over, e.key); s.unsure {
+			return e.missing(s), true
 		}
 	}
 	return missing, false

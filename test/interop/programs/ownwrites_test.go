@@ -27,7 +27,8 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
-// valved holds back what watches answer while its valve is locked.
+// valved holds back what watches answer while its valve is locked, and else lets it through in
+// small pieces, so that time passes between two events.
 type valved struct {
 	next  http.RoundTripper
 	valve *sync.RWMutex
@@ -47,7 +48,8 @@ type valveBody struct {
 }
 
 func (b valveBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p[:min(len(p), 128)])
+	time.Sleep(time.Millisecond)
 	b.valve.RLock()
 	defer b.valve.RUnlock()
 	return n, err
@@ -87,6 +89,7 @@ func testOwnWrites(t *testing.T, s *server, _ *kinglettest.Cluster) {
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
 		o.again(live, policy)
 	}
+	o.endedAtOnce()
 	// A namespace without a source is no business of the cache's.
 	check(t, o.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "own-3", Name: "elsewhere"}}))
 	o.expect("elsewhere", "own-1", "elsewhere", "absent", false)
@@ -189,6 +192,25 @@ func (o *ownReads) again(live client.Client, policy metav1.DeletionPropagation) 
 	}
 	o.shut(false)
 	check(t, o.Get(ctx, key, &read))
+}
+
+// endedAtOnce ends pods that have no grace: the server marks them in one version, and removes
+// them in the next.
+func (o *ownReads) endedAtOnce() {
+	t, ctx := o.t, o.ctx
+	o.shut(false)
+	check(t, o.List(ctx, &corev1.PodList{}))
+	for n := range 3 {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "own-1", Name: fmt.Sprintf("pod-%d", n)}}
+		p.Spec.Containers = []corev1.Container{{Name: "c", Image: "example.com/c"}}
+		check(t, o.Create(ctx, p))
+		o.shut(true)
+		check(t, o.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("own-1"), client.GracePeriodSeconds(0)))
+		o.shut(false)
+		if err := o.Get(ctx, client.ObjectKeyFromObject(p), p); !apierrors.IsNotFound(err) {
+			t.Errorf("after DeleteAllOf without grace a read shows a pod, deleted at %v: %v", p.DeletionTimestamp, err)
+		}
+	}
 }
 
 // expect fails unless lists in all forms show a label x of an object, while watches bring
