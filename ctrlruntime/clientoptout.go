@@ -45,7 +45,7 @@ func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ..
 }
 
 func (c *recordingClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return c.patched(obj, patch, nil, func() error {
+	return c.patched(obj, patch, nil, func(patch client.Patch) error {
 		return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
 	})
 }
@@ -100,7 +100,7 @@ func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...
 
 func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	all := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
-	return w.of.patched(obj, patch, all.SubResourceBody, func() error {
+	return w.of.patched(obj, patch, all.SubResourceBody, func(patch client.Patch) error {
 		return w.SubResourceWriter.Patch(recorded(ctx, all), obj, patch, opts...)
 	})
 }

@@ -203,24 +203,35 @@ func (c *recordingClient) refuse(verb string, obj client.Object) error {
 // it would write the object back: an apply of it, or its difference from a whole one. If it
 // only removes the mark, which no server has, the program has replaced the annotations. The
 // server answers with a whole object, which is decoded into the object if there is no body.
-func (c *recordingClient) patched(obj client.Object, patch client.Patch, body client.Object, do func() error) error {
+func (c *recordingClient) patched(obj client.Object, patch client.Patch, body client.Object, do func(client.Patch) error) error {
 	from := obj
 	if body != nil {
 		from = body
 	}
-	data, err := patch.Data(from)
-	data = bytes.ReplaceAll(data, []byte(`"`+objectmeta.PartialAnnotation+`":null`), nil)
-	if err == nil && bytes.Contains(data, []byte(objectmeta.Partial)) {
+	made := madePatch{Patch: patch}
+	made.data, made.err = patch.Data(from)
+	data := bytes.ReplaceAll(made.data, []byte(`"`+objectmeta.PartialAnnotation+`":null`), nil)
+	if made.err == nil && bytes.Contains(data, []byte(objectmeta.Partial)) {
 		if err := c.refuse("patch", from); err != nil {
 			return err
 		}
 	}
-	err = do()
+	err := do(made)
 	if err == nil && body == nil {
 		objectmeta.MarkWhole(obj)
 	}
 	return err
 }
+
+// madePatch is a patch whose data has been computed: a program's own may count the calls.
+type madePatch struct {
+	client.Patch
+	data []byte
+	err  error
+}
+
+// Data implements client.Patch.
+func (p madePatch) Data(client.Object) ([]byte, error) { return p.data, p.err }
 
 // applied makes an apply of obj.
 func (c *recordingClient) applied(obj runtime.ApplyConfiguration, do func() error) error {
