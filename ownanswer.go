@@ -163,6 +163,16 @@ func (i *Informer[T]) deletedOne(w *clientWrite, body []byte, list func() (whatI
 	case !d.Gone:
 		return i.wroteOne(w, body)
 	}
+	if !d.Status && w.resource.GroupResource() == corev1.Resource("namespaces") {
+		// The server answers with the namespace whether it has marked it or removed it.
+		left, err := list()
+		if err != nil {
+			return i.notWritten(w.key, fmt.Errorf("the answer does not tell whether a delete has marked or removed it, and reads may be older than that: %w", err))
+		}
+		if now := byUID(left.objects)[d.UID]; now != nil {
+			return i.wrote(source.Answer{Metadata: now, Resource: w.resource}, w.key, w)
+		}
+	}
 	// Without a UID, the answer does not say which object it was: wait until the one that
 	// reads show is gone.
 	m := own.Removal{UID: d.UID, Version: d.Version, Marked: d.UID == "", NeedsVersion: d.UID != "" && d.Version == "", Sent: w.sent}

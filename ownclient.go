@@ -60,7 +60,8 @@ import (
 // the client needs the verb list; if it fails, OnError is called. After the delete of one object
 // that an informer has not seen, or of which a transform leaves the UID out, its name is
 // listed, for at most two seconds: the answer has no version, and reads would wait if the
-// object was made anew. After the deletion of a collection all of it is, for at most ten seconds,
+// object was made anew. So is that of a namespace without finalizers, which may be marked or
+// gone. After the deletion of a collection all of it is, for at most ten seconds,
 // if the answer does not list what was deleted, some of it was marked for deletion before, or a
 // Map makes the informer's objects.
 //

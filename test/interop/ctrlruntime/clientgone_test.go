@@ -2,12 +2,14 @@ package ctrlruntime
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -115,6 +117,59 @@ func TestANamespaceThatLivesStaysInReadsHoweverItIsWritten(t *testing.T) {
 						t.Errorf("after %v: %v, %v", later, out.GetLabels(), err)
 					}
 				}
+			})
+		})
+	}
+}
+
+// endsNamespaces answers the delete of a namespace as a server does that has marked or removed
+// one without finalizers: with the namespace.
+type endsNamespaces struct {
+	*world
+	next  http.RoundTripper
+	stays bool
+}
+
+func (e *endsNamespaces) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodDelete {
+		return e.next.RoundTrip(req)
+	}
+	marked, err := e.storage.Delete(corev1.Resource("namespaces"), types.NamespacedName{Name: "a"}, nil)
+	ok(e.t, err)
+	ns := marked.(*corev1.Namespace).DeepCopy()
+	if ns.Finalizers = nil; !e.stays {
+		_, err := e.storage.Update(ns)
+		ok(e.t, err)
+	}
+	ns.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
+	return answer(ns)
+}
+
+func TestANamespaceIsGoneAfterADeleteThatHasNotOnlyMarkedIt(t *testing.T) {
+	of := clusterScoped("Namespace", &corev1.Namespace{})
+	for n := range 3 * 3 * 2 {
+		writes, reads, stays := allForms[n%3], allForms[n/3%3], n/9 == 1
+		t.Run(fmt.Sprintf("deleted %s, read %s, stays %t", writes, reads, stays), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.wrap = func(next http.RoundTripper) http.RoundTripper { return &endsNamespaces{w, next, stays} }
+				created := of("typed")
+				created.SetFinalizers([]string{"plays/the-mark"})
+				w.create(created)
+				client, end := w.withClient(ctrlruntime.Options{}, cache.Options{})
+				defer end()
+				w.server.Release()
+				_, err := client.cache.GetInformer(t.Context(), of(reads))
+				ok(t, err)
+				synctest.Wait()
+				w.server.Hold()
+				ok(t, client.Delete(t.Context(), of(writes)))
+				client.behindBy(time.Second)
+				out := of(reads)
+				if err := client.Get(t.Context(), keyed("", "a"), out); stays && (err != nil || out.GetDeletionTimestamp() == nil) || !stays && !apierrors.IsNotFound(err) {
+					t.Errorf("a read shows it deleted at %v, %v", out.GetDeletionTimestamp(), err)
+				}
+				testbubble.Pass(2 * time.Second)
 			})
 		})
 	}
