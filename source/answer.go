@@ -263,7 +263,11 @@ func unreadWrite[T any](a *Answer, of schema.GroupResource, opts *Options, most 
 	w.Key, w.UID, w.ResourceVersion = store.Key{Namespace: m.Namespace, Name: m.Name}, m.UID, m.ResourceVersion
 	w.Unread = true
 	w.Gone = objectmeta.Gone(m, m, of)
-	if w.Coverage, err = opts.covers(m, nil, most); a.NoLabels {
+	by := *opts
+	if a.NoLabels {
+		by.LabelSelector = ""
+	}
+	if w.Coverage, err = by.covers(m, nil, most); a.NoLabels && w.Coverage == Covered {
 		w.Coverage = CoverageUnknown
 	}
 	return w, err

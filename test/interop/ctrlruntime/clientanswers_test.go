@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -226,6 +227,19 @@ func TestAReadAfterAScaleWaitsForItsVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The labels of a scale are not the object's. Its name is.
+func TestNoReadWaitsForAScaleOfWhatTheCacheLeavesOutByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, end := withSubresources(t, cache.Options{DefaultFieldSelector: fields.OneTermEqualSelector("metadata.name", "other")}, false, &appsv1.Deployment{})
+		defer end()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d"}}
+		ok(t, r.SubResource("scale").Update(t.Context(), d, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}})))
+		if took := waited(t, func() error { return client.IgnoreNotFound(r.Get(t.Context(), keyed("ns", "d"), d)) }); took != 0 {
+			t.Errorf("a read takes %v", took)
+		}
+	})
 }
 
 func TestNoReadWaitsForABindingOrAToken(t *testing.T) {
