@@ -16,7 +16,6 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/engine/own"
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -309,8 +308,14 @@ func (i *Informer[T]) showsDeletion(key Key) bool {
 }
 
 // deleting reports whether an object shows that it is marked for deletion, and stays: a server
-// marks some that nothing holds in one version, and removes them in the next.
+// marks what nothing holds in one version, with a grace period of 0, and removes it in the next.
+// Without a grace period, a mark may be that of an aggregated server, such as of OpenShift's
+// projects, which have no finalizers either.
 func deleting[T any](obj T) bool {
 	m, ok := any(obj).(metav1.Object)
-	return ok && m.GetDeletionTimestamp() != nil && !objectmeta.Gone(obj, m, schema.GroupResource{})
+	if !ok || m.GetDeletionTimestamp() == nil {
+		return false
+	}
+	grace := m.GetDeletionGracePeriodSeconds()
+	return grace == nil || *grace > 0 || len(m.GetFinalizers()) > 0
 }
