@@ -97,6 +97,9 @@ type removal struct {
 	since   time.Time
 }
 
+// vague reports whether the removal does not tell what reads are to show.
+func (m removal) vague() bool { return m.marked || m.bound == "" }
+
 // reached reports whether a collection at version at has reached another version.
 func reached(at, version string) bool {
 	order, ok := resourceversion.Compare(at, version)
@@ -163,25 +166,22 @@ type state[T any] struct {
 	// merged is false if the read shows what the store holds.
 	merged bool
 	// unsure: the state may be older than a write, or the write may have left another
-	// one. last is the index of the last removal that is such a write, -1 if none is and
-	// the unread write is.
+	// one.
 	unsure bool
-	last   int
 }
 
 // resolve returns what a read shows under the entry's key if the store, at version at,
 // holds held. The store may have reached a later version before held was read.
 func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
-	s := state[T]{obj: held, shown: ok, last: -1}
+	s := state[T]{obj: held, shown: ok}
 	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
-		s = state[T]{obj: w.obj, shown: !w.absent, merged: true, last: -1}
+		s = state[T]{obj: w.obj, shown: !w.absent, merged: true}
 	}
 	if u := e.unread; u != nil && !reached(at, u.version) && !r.asNew(held, ok, u.version) {
 		s.unsure = true
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
-		unsure := false
 		older := before(at, m.bound) && !r.asNew(held, ok, m.bound) && !(ok && m.live != "" && r.UID(held) == m.live)
 		is := s.shown && r.is(s.obj, m)
 		if s.merged && s.shown {
@@ -194,33 +194,34 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 			} else {
 				is = is || s.shown && r.maybe(s.obj, m)
 			}
-			unsure = older || is && !r.Deleting(s.obj)
+			s.unsure = s.unsure || older || is && !r.Deleting(s.obj)
 		case s.merged && !is:
-			unsure = m.bound == "" && s.shown
+			s.unsure = s.unsure || m.bound == "" && s.shown
 		case older, is:
-			s = state[T]{merged: true, unsure: s.unsure, last: s.last}
-		case s.shown:
-			unsure = m.bound == "" || r.maybe(s.obj, m)
-		}
-		if unsure {
-			s.unsure, s.last = true, i
+			s = state[T]{merged: true, unsure: s.unsure}
+		case s.shown && (m.bound == "" || r.maybe(s.obj, m)):
+			s.unsure = true
 		}
 	}
 	return s
 }
 
-// missing returns what makes a state of the entry unsure.
-func (e *entry[T]) missing(s state[T]) Unconfirmed {
-	if s.last < 0 {
-		return Unconfirmed{e.key, e.unread.uid, e.unread.version, e.unread.since}
+// missing returns the last of what may make a state of the entry unsure.
+func (e *entry[T]) missing() (last Unconfirmed) {
+	if u := e.unread; u != nil {
+		last = Unconfirmed{e.key, u.uid, u.version, u.since}
 	}
-	m := &e.removals[s.last]
-	return Unconfirmed{e.key, m.uid, "", m.since}
+	for _, m := range e.removals {
+		if m.vague() || last.Since.IsZero() {
+			last = Unconfirmed{e.key, m.uid, "", m.since}
+		}
+	}
+	return last
 }
 
 // mayBeUnsure reports whether reads of the entry may have to wait.
 func (e *entry[T]) mayBeUnsure() bool {
-	return e.unread != nil || slices.ContainsFunc(e.removals, func(m removal) bool { return m.marked || m.bound == "" })
+	return e.unread != nil || slices.ContainsFunc(e.removals, removal.vague)
 }
 
 // isOwn reports whether a change of the key is known to consist only of the program's writes.

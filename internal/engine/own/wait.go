@@ -146,11 +146,11 @@ func (w *Writes[T]) unsureLocked(key store.Key) (missing Unconfirmed, unsure boo
 		return missing, false
 	}
 	for _, e := range over.entries {
-		if key.Name != "" && e.key != key || key.Namespace != "" && e.key.Namespace != key.Namespace {
-			continue
-		}
-		if s := w.resolve(over, e.key); s.unsure {
-			return e.missing(s), true
+		switch {
+		case key.Name != "" && e.key != key:
+		case key.Namespace != "" && e.key.Namespace != key.Namespace:
+		case w.resolve(over, e.key).unsure:
+			return e.missing(), true
 		}
 	}
 	return missing, false
