@@ -60,10 +60,8 @@ func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client
 		return client.New(cfg, opts)
 	}
 	if opts.HTTPClient == nil {
-		cfg = rest.CopyConfig(cfg)
-		cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent())
 		var err error
-		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
+		if opts.HTTPClient, err = rest.HTTPClientFor(named(cfg)); err != nil {
 			return nil, err
 		}
 	}

@@ -78,10 +78,16 @@ type kindSettings struct {
 	ownTransform map[string]bool
 }
 
-// newSettings fills in the defaults that a cache needs, and checks the options.
-func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
+// named returns a copy of cfg that names the program in its requests.
+func named(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent())
+	return cfg
+}
+
+// newSettings fills in the defaults that a cache needs, and checks the options.
+func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
+	cfg = named(cfg)
 	var err error
 	if opts.HTTPClient == nil {
 		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {

@@ -49,7 +49,7 @@ type valveBody struct {
 
 func (b valveBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), 128)])
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // a real server's events are in no bubble
 	b.valve.RLock()
 	defer b.valve.RUnlock()
 	return n, err
