@@ -46,10 +46,10 @@ import (
 //
 //   - ErrNotCovered, if the object is in another namespace, or in no scope of the
 //     informer's sources; or if only the server knows whether the informer's selectors
-//     cover it: the object does not have the field of a field selector, or the key is
-//     new and the source is made of closures, which may narrow what they list. Then
-//     reads will not have the object before the watch does; [Informer.AwaitOwnWrites]
-//     waits for that.
+//     cover it: the object does not have the field of a field selector, or zero or a type
+//     with an encoder of its own there, or the key is new and the source is made of
+//     closures, which may narrow what they list. Then reads will not have the object before
+//     the watch does; [Informer.AwaitOwnWrites] waits for that.
 //   - ErrNoVersion, a *KindError or a *KeyError, if no server answers with such an
 //     object of the collection, and an *ItemError, if the transform refuses it.
 //   - ErrNotRunning before Run, ErrStopped after it. Reads stay as they were then.

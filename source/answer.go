@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,19 +50,6 @@ func (a *Answer) of(own schema.GroupVersionResource) schema.GroupResource {
 	return a.Resource.GroupResource()
 }
 
-// Coverage says whether an object is in a collection.
-type Coverage uint8
-
-const (
-	// CoverageUnknown: it depends on what only the server knows, such as a field
-	// selector beyond metadata.name and metadata.namespace.
-	CoverageUnknown Coverage = iota
-	// Covered: it is.
-	Covered
-	// NotCovered: it is not, because of its labels, name or namespace.
-	NotCovered
-)
-
 // Written is what a source makes of an Answer.
 type Written[T any] struct {
 	// Item is the object as List or Watch would send it, without a memo.
@@ -108,7 +90,7 @@ func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, of, &s.opts, Covered)
+	return written(&a, item, &s.opts, of, Covered)
 }
 
 // ReadAnswer implements AnswerReader. It never returns Covered unless Options.Narrows is set: the closures may narrow
@@ -139,7 +121,7 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, of, opts, most)
+	return written(&a, item, opts, of, most)
 }
 
 // ReadObject implements AnswerReader for a source that has objects and no
@@ -154,7 +136,7 @@ func ReadObject[T any](a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(ItemOf(obj), a.Resource.GroupResource(), &Options{}, Covered)
+	return written(&a, ItemOf(obj), &Options{}, a.Resource.GroupResource(), Covered)
 }
 
 // ReadAnswer implements AnswerReader. The object in the answer is a W.
@@ -235,9 +217,9 @@ func (c *codec[T]) answer(a Answer) (it Item[T], err error) {
 	return it, err
 }
 
-// written adds the coverage of an item, and whether it is gone. most is the
+// written adds the coverage of an answer's item, and whether it is gone. most is the
 // coverage of an object that the options select. of is its resource.
-func written[T any](item Item[T], of schema.GroupResource, opts *Options, most Coverage) (Written[T], error) {
+func written[T any](a *Answer, item Item[T], opts *Options, of schema.GroupResource, most Coverage) (Written[T], error) {
 	w := Written[T]{Item: item}
 	if item.Err != nil {
 		return w, item.Err
@@ -247,7 +229,7 @@ func written[T any](item Item[T], of schema.GroupResource, opts *Options, most C
 		return w, err
 	}
 	w.Gone = objectmeta.Gone(item.Object, m, of)
-	if w.Coverage, err = opts.covers(m, item.Object, most); err == nil && item.Key == (store.Key{}) {
+	if w.Coverage, err = opts.covers(m, fieldsOf(a, item.Object), most); err == nil && item.Key == (store.Key{}) {
 		err = &NamelessError{item.Object}
 	}
 	if most == Covered && w.Coverage == CoverageUnknown {
@@ -271,70 +253,6 @@ func unreadWrite[T any](a *Answer, of schema.GroupResource, opts *Options, most 
 		w.Coverage = CoverageUnknown
 	}
 	return w, err
-}
-
-// covers returns whether namespace and selectors select an object, as far as its
-// metadata and fields tell; obj may be nil. It returns most if they do.
-func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, error) {
-	if o.Namespace != "" && m.GetNamespace() != o.Namespace {
-		return NotCovered, fmt.Errorf("%w: it is in namespace %q, and the collection of %q", ErrNotCovered, m.GetNamespace(), o.Namespace)
-	}
-	byLabels, byFields, err := o.selectors()
-	if err != nil {
-		return CoverageUnknown, err
-	}
-	switch selected, known := objectmeta.Selected(m, byLabels, byFields, fieldsOf(obj)); {
-	case !known:
-		return CoverageUnknown, nil
-	case !selected:
-		return NotCovered, nil
-	}
-	return most, nil
-}
-
-// selectors returns the selectors of requests.
-func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
-	var errs [2]error
-	if byLabels, err = labels.Parse(o.LabelSelector); err != nil {
-		errs[0] = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
-	}
-	if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
-		errs[1] = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
-	}
-	return byLabels, byFields, errors.Join(errs[:]...)
-}
-
-// whole reports whether objects leave the collection only by being deleted: no selector
-// depends on what an update changes.
-func (o *Options) whole() bool {
-	byLabels, byFields, err := o.selectors()
-	return err == nil && byLabels.Empty() && !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return !objectmeta.IsField(r.Field) })
-}
-
-// fieldsOf returns the fields of an object by their paths. A field that is absent, or zero in
-// an object that is not whole, is not known: for some, a server selects by a default, or by
-// another field.
-func fieldsOf(obj any) func(path string) (value string, known bool) {
-	if obj == nil {
-		return nil
-	}
-	var content map[string]any
-	return func(path string) (string, bool) {
-		if content == nil {
-			if u, ok := obj.(*unstructured.Unstructured); ok {
-				content = u.Object
-			} else if content, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(obj); content == nil {
-				return "", false
-			}
-		}
-		switch value, _, _ := unstructured.NestedFieldNoCopy(content, strings.Split(path, ".")...); value.(type) {
-		case string, bool, int64:
-			m, err := accessor(obj)
-			whole := err == nil && !objectmeta.IsPartial(m)
-			return fmt.Sprint(value), whole || !reflect.ValueOf(value).IsZero()
-		}
-		return "", false
-	}
 }
 
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")

@@ -14,7 +14,8 @@
 //     codec.go and kind.go: an object's bytes become an Item.
 //   - selection.go: which fields objects have. listwhole.go: lists of metadata, and of whole
 //     objects beside it.
-//   - map.go: Map turns objects into others. answer.go: the answers to own writes.
+//   - map.go: Map turns objects into others. answer.go: the answers to own writes,
+//     coverage.go: whether selectors cover them.
 //   - item.go, options.go, errors.go, sharing.go, readpath.go, repeat.go.
 //
 // # What T is

@@ -91,22 +91,6 @@ func TestMetadataHasTheKindThatObjectsHave(t *testing.T) {
 	}
 }
 
-// A selector of a field that is left out says nothing of an own write.
-func TestAFieldThatIsLeftOutIsNotKnownOfAWrite(t *testing.T) {
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u", ResourceVersion: "1"}, Status: appsv1.ReplicaSetStatus{Replicas: 2}}
-	for keep, want := range map[string]bool{"metadata": true, "status.replicas": false} {
-		opts := Options{Keep: []string{keep}, FieldSelector: "status.replicas!=0"}
-		dec := must(newDecoder[*appsv1.ReplicaSet](appsv1.SchemeGroupVersion, &opts))
-		it, err := dec.codec.answer(Answer{Object: rs})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w, err := written(it, schema.GroupResource{}, &opts, Covered); err != nil || w.Unread != want || w.Coverage == NotCovered {
-			t.Errorf("keep %s: %+v, %v", keep, w, err)
-		}
-	}
-}
-
 // See also TestAServerRefusesThePartOfAStatusThatMayBeKept.
 func TestAStatusOfWhichServersTakeAPartIsKeptWhole(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
