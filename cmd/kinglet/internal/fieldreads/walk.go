@@ -33,10 +33,8 @@ func (r *reads) file(file *ast.File) {
 				r.assign(left, r.each(n.Rhs, len(n.Lhs), i))
 			}
 		case *ast.RangeStmt:
-			if of := r.value(n.X); n.Tok == token.ASSIGN && n.Value != nil {
-				r.assign(n.Value, of)
-			} else if _, is := of.t.Underlying().(*types.Chan); is && n.Tok == token.ASSIGN {
-				r.assign(n.Key, of)
+			if n.Tok == token.ASSIGN {
+				r.ranged(n)
 			}
 		case *ast.ValueSpec:
 			if n.Type != nil && len(n.Values) > 0 {
@@ -53,6 +51,7 @@ func (r *reads) file(file *ast.File) {
 			r.literal(n)
 		case *ast.SelectorExpr:
 			called[n.Sel] = true
+			r.instance(n.Sel, called[n])
 			if s := r.info.Selections[n]; s != nil {
 				way[base(n.X)] = s.Kind() == types.FieldVal
 				r.selected(n, s, !way[n])
@@ -75,7 +74,7 @@ func (r *reads) file(file *ast.File) {
 			if strings.HasSuffix(n.Name, "AnnotationChangedPredicate") {
 				r.getter("Annotations")
 			}
-			r.instance(n)
+			r.instance(n, called[n])
 		}
 		if e, ok := n.(ast.Expr); ok {
 			switch t := named(r.info.TypeOf(e)); {
@@ -93,22 +92,45 @@ func (r *reads) file(file *ast.File) {
 	})
 }
 
-// instance counts the types for which a function of the program makes values of a type
-// parameter that it is not given.
-func (r *reads) instance(id *ast.Ident) {
-	f, is := r.info.Uses[id].(*types.Func)
-	if !is || r.foreign(f) {
+// ranged is assign for what a range statement sets.
+func (r *reads) ranged(n *ast.RangeStmt) {
+	of := r.value(n.X)
+	switch of.t.Underlying().(type) {
+	case *types.Chan, *types.Signature:
+		r.assign(n.Key, of)
+	}
+	if n.Value != nil {
+		r.assign(n.Value, of)
+	}
+}
+
+// instance counts the types for which a type of the program has a type parameter, and those
+// for which a function of the program makes values of one, unless it is called with them.
+func (r *reads) instance(id *ast.Ident, called bool) {
+	var params *types.TypeParamList
+	var given *types.Tuple
+	generic := r.info.Uses[id]
+	switch of := generic.(type) {
+	case *types.TypeName:
+		if n, is := types.Unalias(of.Type()).(*types.Named); is {
+			params = n.TypeParams()
+		}
+	case *types.Func:
+		if params = of.Origin().Signature().TypeParams(); called {
+			given = of.Origin().Signature().Params()
+		}
+	}
+	args := r.info.Instances[id].TypeArgs
+	if args.Len() == 0 || args.Len() > params.Len() || r.foreign(generic) {
 		return
 	}
-	signature := f.Origin().Signature()
-	args := r.info.Instances[id].TypeArgs
 	for i := range args.Len() {
-		t := signature.TypeParams().At(i)
-		given := metadataOnly(t)
-		for p := range signature.Params().Variables() {
-			given = given || element(p.Type()) == t
+		t := params.At(i)
+		known := metadataOnly(t)
+		for p := range given.Variables() {
+			known = known || element(p.Type()) == t
 		}
-		if !given {
+		if !known {
 			r.escapeType(args.At(i), Escape{Position: r.fset.Position(id.Pos()), To: "as " + t.String()})
 		}
 	}
