@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -219,6 +220,33 @@ func TestABrokenStreamEndsTheWatchAfterWhatCameBefore(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// client-go's decoder finds an event that has no end where the next begins.
+func TestAnEventThatLostAByteIsToldOrEndsTheWatchAtTheNext(t *testing.T) {
+	frame := func(name string) []byte {
+		return append(bytes.TrimSpace(jsonFrame("ADDED", pod("ns", name, "1"))), '\n')
+	}
+	event := frame("lost")
+	ended := 0
+	for at := range len(event) - 1 {
+		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+		damaged := append(bytes.Clone(event[:at]), event[at+1:]...)
+		var got watched[*corev1.Pod]
+		err := dec.watch(bytes.NewReader(append(append(frame("before"), damaged...), frame("after")...)), nil, nil, got.batch)
+		_, malformed := errtype.As[*MalformedError](err)
+		switch {
+		case malformed && (len(got.events) == 1 || len(got.events) == 2 && got.events[1].Err != nil):
+			ended++
+		case err != nil || len(got.events) != 3 || got.events[2].Key.Name != "after":
+			t.Errorf("without %q at %d: %d events, and %v", event[at], at, len(got.events), err)
+		case got.events[1].Err == nil && !json.Valid(damaged) && at > bytes.IndexByte(event, ','): // else the object is whole
+			t.Errorf("without %q at %d: no error of %s", event[at], at, damaged)
+		}
+	}
+	if ended < 20 || ended > len(event)/2 {
+		t.Errorf("%d of %d end the watch", ended, len(event))
 	}
 }
 

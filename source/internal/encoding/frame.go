@@ -14,8 +14,8 @@ type Frames struct {
 	// lines reports that an event is assumed to end with its line.
 	lines bool
 	// extent is how far the brackets of an unfinished frame were followed.
-	// searched is how far the end of its line was searched for. start is the
-	// position of the frame in the stream.
+	// searched is how far the end of its line, or apart, was searched for. start
+	// is the position of the frame in the stream.
 	extent   scan.Extent
 	searched int
 	start    int64
@@ -42,7 +42,10 @@ func (f *Frames) Next(w *Window, from int) (Frame, bool, error) {
 	if at := w.Offset() + int64(from); f.start != at {
 		f.extent, f.searched, f.start = scan.Extent{}, 0, at
 	}
-	size := f.size(b)
+	size, broken := f.size(b)
+	if broken {
+		return Frame{}, false, w.Malformed("watch", "an event goes on where the next begins: %s", Glimpse(b))
+	}
 	have := size
 	if size == 0 {
 		have = len(b)
@@ -71,22 +74,33 @@ func nextProto(w *Window, from int) (f Frame, ok bool, err error) {
 	return Frame{Raw: b[:size:size], End: from + header + int(size)}, true, nil
 }
 
-// size returns the size of the frame at the start of b, or 0 if it goes on.
-func (f *Frames) size(b []byte) int {
+// apart is between two events, and in no JSON: of an event that goes on behind it a bracket or
+// a quote was lost.
+var apart = []byte("}\n{")
+
+// size returns the size of the frame at the start of b, or 0 if it goes on, and whether it
+// has apart.
+func (f *Frames) size(b []byte) (size int, broken bool) {
 	if f.lines {
 		// JSON has no line break in a string, so this is the end, unless the
 		// text is indented.
 		if n := bytes.IndexByte(b[f.searched:], '\n'); n >= 0 {
-			return f.searched + n
+			return f.searched + n, false
 		}
 		f.searched = len(b)
 		// A server that writes no line break ends the event with a bracket. In
 		// the middle of an event that is rare enough to follow all brackets.
 		if last := b[len(b)-1]; last != '}' && !isSpace(last) {
-			return 0
+			return 0, false
 		}
+		return f.extent.End(b), false
 	}
-	return f.extent.End(b)
+	if size = f.extent.End(b); size > 0 {
+		b = b[:size]
+	}
+	broken = bytes.Contains(b[max(0, f.searched-len(apart)+1):], apart)
+	f.searched = len(b)
+	return size, broken
 }
 
 // Whole reports whether a frame that Next returned is one event, and all of it. Next may
@@ -103,6 +117,6 @@ func (f *Frames) Whole(raw []byte) bool {
 // if Next did not guess.
 func (f *Frames) Reconsider() bool {
 	was := f.lines
-	f.lines = false
+	f.lines, f.searched = false, 0
 	return was
 }
