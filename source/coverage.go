@@ -22,16 +22,16 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// Coverage says whether an object is in a collection.
+// Coverage is whether an object belongs to a collection.
 type Coverage uint8
 
 const (
-	// CoverageUnknown: it depends on what only the server knows, such as a field
-	// selector beyond metadata.name and metadata.namespace.
+	// CoverageUnknown: only the server knows. A field selector names a field that the object
+	// does not have, or whose text is not certain.
 	CoverageUnknown Coverage = iota
-	// Covered: it is.
+	// Covered: it does.
 	Covered
-	// NotCovered: it is not, because of its labels, name or namespace.
+	// NotCovered: it does not, because of its labels, fields, name or namespace.
 	NotCovered
 )
 

@@ -14,8 +14,8 @@ type Frames struct {
 	// lines reports that an event is assumed to end with its line.
 	lines bool
 	// extent is how far the brackets of an unfinished frame were followed.
-	// searched is how far the end of its line, or apart, was searched for. start
-	// is the position of the frame in the stream.
+	// searched is how far the end of its line, or betweenEvents, was searched for.
+	// start is the position of the frame in the stream.
 	extent   scan.Extent
 	searched int
 	start    int64
@@ -74,12 +74,11 @@ func nextProto(w *Window, from int) (f Frame, ok bool, err error) {
 	return Frame{Raw: b[:size:size], End: from + header + int(size)}, true, nil
 }
 
-// apart is between two events, and in no JSON: of an event that goes on behind it a bracket or
-// a quote was lost.
-var apart = []byte("}\n{")
+// betweenEvents is in no JSON: an event that goes on behind it has lost a bracket or a quote.
+var betweenEvents = []byte("}\n{")
 
-// size returns the size of the frame at the start of b, or 0 if it goes on, and whether it
-// has apart.
+// size returns the size of the frame at the start of b, or 0 if it goes on. It is broken
+// if it has betweenEvents.
 func (f *Frames) size(b []byte) (size int, broken bool) {
 	if f.lines {
 		// JSON has no line break in a string, so this is the end, unless the
@@ -98,7 +97,7 @@ func (f *Frames) size(b []byte) (size int, broken bool) {
 	if size = f.extent.End(b); size > 0 {
 		b = b[:size]
 	}
-	broken = bytes.Contains(b[max(0, f.searched-len(apart)+1):], apart)
+	broken = bytes.Contains(b[max(0, f.searched-len(betweenEvents)+1):], betweenEvents)
 	f.searched = len(b)
 	return size, broken
 }
